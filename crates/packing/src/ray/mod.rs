@@ -1,0 +1,1 @@
+//! Ray's documented scoring with its oddities repaired.
