@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+pub mod cause;
 pub mod cloud;
 pub mod demand;
 pub mod id;
@@ -18,6 +19,7 @@ pub mod pool;
 pub mod quantity;
 pub mod time;
 
+pub use cause::{EndCause, LaunchCause};
 pub use cloud::{CloudInstance, CloudPhase};
 pub use demand::{Bundle, Demand, Floor, Gang, Shape, Strategy, Task};
 pub use id::{CloudId, GangId, InstanceId, LaunchToken, NodeId, PoolId, ProviderId, WorkloadId};

@@ -63,6 +63,9 @@ pub struct Timeouts {
     pub drain_request: Millis,
     /// Terminating: asked again.
     pub terminate: Millis,
+    /// A node that the workload no longer lists is given up after this long, so that a restarted control plane
+    /// has time to hear of its nodes again. Ray waits for nothing.
+    pub node_missing: Millis,
     /// States without a timeout of their own: a warning only.
     pub warn: Millis,
 }
@@ -76,6 +79,7 @@ impl Default for Timeouts {
             install: Millis::secs(1800),
             drain_request: Millis::secs(300),
             terminate: Millis::secs(300),
+            node_missing: Millis::secs(10),
             warn: Millis::secs(90),
         }
     }

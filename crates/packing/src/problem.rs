@@ -7,6 +7,8 @@ use ostler_model::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use ostler_model::LaunchCause;
+
 /// Which machines should exist for this demand, given those that do?
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problem {
@@ -141,20 +143,6 @@ pub struct Launch {
     pub count: u64,
     /// What they are for.
     pub cause: LaunchCause,
-}
-
-/// What a new machine is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LaunchCause {
-    /// The pool's minimum.
-    Min,
-    /// A floor (Ray: `request_resources`).
-    Floor,
-    /// A gang.
-    Gang,
-    /// Waiting requests.
-    Demand,
 }
 
 /// A machine to end.
