@@ -118,7 +118,11 @@ pub struct ParseQuantityError(String);
 
 impl fmt::Display for ParseQuantityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not an amount: write a decimal number with at most four digits after the point", self.0)
+        write!(
+            f,
+            "{:?} is not an amount: write a decimal number with at most four digits after the point",
+            self.0
+        )
     }
 }
 impl core::error::Error for ParseQuantityError {}
