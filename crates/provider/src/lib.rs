@@ -6,8 +6,11 @@
 //! again, [`fake`] a cloud in memory with faults on order, and `conformance` (a feature) the suite of tests that
 //! each implementation passes. `docs/recipes/add-a-provider.md` leads through adding one.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod error;
+pub mod fake;
 pub mod tags;
 
 pub use contract::{Capabilities, LaunchSpec, Listing, Provider};
