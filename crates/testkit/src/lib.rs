@@ -1,0 +1,3 @@
+//! What tests and chores share: cases recorded from other schedulers, and how answers are compared with theirs.
+
+pub mod ray_case;
