@@ -1,5 +1,6 @@
 //! What can happen to an instance: facts in the past tense, each with one sentence.
 
+use alloc::string::String;
 use core::fmt;
 use ostler_model::{CloudId, EndCause, Failure, NodeId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,10 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
     /// The turn of a queued instance came: the provider is to be asked, with a new attempt number.
-    LaunchRequested,
+    LaunchRequested {
+        /// The pool's launch hash at that time.
+        launch_hash: String,
+    },
     /// The provider did not answer in time: back to the queue.
     LaunchRequeued,
     /// Nothing needs the queued instance any longer.
@@ -78,7 +82,7 @@ impl Event {
     /// The stable spelling, as in journals.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::LaunchRequested => "launch_requested",
+            Self::LaunchRequested { .. } => "launch_requested",
             Self::LaunchRequeued => "launch_requeued",
             Self::Withdrawn { .. } => "withdrawn",
             Self::Allocated { .. } => "allocated",

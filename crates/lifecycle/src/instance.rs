@@ -37,15 +37,8 @@ pub struct Entered {
 
 impl Instance {
     /// A wish: a new record in [`State::Queued`].
-    pub fn queued(
-        id: InstanceId,
-        serial: u64,
-        pool: PoolId,
-        launch_hash: String,
-        cause: LaunchCause,
-        now: Timestamp,
-    ) -> Self {
-        Self::born(id, serial, pool, NodeKind::Worker, launch_hash, Some(cause), State::Queued, now)
+    pub fn queued(id: InstanceId, serial: u64, pool: PoolId, cause: LaunchCause, now: Timestamp) -> Self {
+        Self::born(id, serial, pool, NodeKind::Worker, Some(cause), State::Queued, now)
     }
 
     /// A machine that exists without a record: a new record in [`State::Allocated`]. Its launch hash is
@@ -58,16 +51,14 @@ impl Instance {
         cloud: CloudId,
         now: Timestamp,
     ) -> Self {
-        Self::born(id, serial, pool, kind, String::new(), None, State::Allocated { cloud }, now)
+        Self::born(id, serial, pool, kind, None, State::Allocated { cloud }, now)
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the one constructor behind the two above")]
     fn born(
         id: InstanceId,
         serial: u64,
         pool: PoolId,
         kind: NodeKind,
-        launch_hash: String,
         launched_for: Option<LaunchCause>,
         state: State,
         now: Timestamp,
@@ -78,7 +69,7 @@ impl Instance {
             serial,
             pool,
             kind,
-            launch_hash,
+            launch_hash: String::new(),
             launched_for,
             attempt: 0,
             epoch: 0,
@@ -104,7 +95,7 @@ impl Instance {
     pub const fn kind(&self) -> NodeKind {
         self.kind
     }
-    /// The pool's launch hash when it was made; empty for an adopted machine.
+    /// The pool's launch hash when it was last asked for; empty before that and for an adopted machine.
     pub fn launch_hash(&self) -> &str {
         &self.launch_hash
     }

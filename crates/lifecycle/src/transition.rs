@@ -37,8 +37,9 @@ impl Instance {
                 event: event.code(),
             });
         };
-        if matches!(event, Event::LaunchRequested) {
+        if let Event::LaunchRequested { launch_hash } = event {
             self.attempt += 1;
+            self.launch_hash.clone_from(launch_hash);
         }
         self.state = next;
         self.epoch += 1;
@@ -58,7 +59,7 @@ fn next(state: &State, event: &Event) -> Option<State> {
     use State as S;
     Some(match (event, state) {
         // A queued instance's turn came.
-        (E::LaunchRequested, S::Queued) => S::Requested,
+        (E::LaunchRequested { .. }, S::Queued) => S::Requested,
         // The request was not answered in time, and is made again later.
         (E::LaunchRequeued, S::Requested) => S::Queued,
         // Nobody needs it, and the provider has not been asked.

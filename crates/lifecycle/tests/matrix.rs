@@ -11,7 +11,7 @@ fn failure() -> Failure {
 
 fn events() -> Vec<Event> {
     vec![
-        Event::LaunchRequested,
+        Event::LaunchRequested { launch_hash: "hash".into() },
         Event::LaunchRequeued,
         Event::Withdrawn { cause: EndCause::MaxTotal },
         Event::Allocated { cloud: "c".into() },
@@ -34,7 +34,7 @@ fn events() -> Vec<Event> {
 fn one_of_each() -> BTreeMap<StateName, Instance> {
     let start = Timestamp(0);
     let mut found = BTreeMap::new();
-    let queued = Instance::queued("i".into(), 1, "pool".into(), "hash".into(), LaunchCause::Demand, start);
+    let queued = Instance::queued("i".into(), 1, "pool".into(), LaunchCause::Demand, start);
     let adopted = Instance::adopted("j".into(), 2, "pool".into(), NodeKind::Worker, "c".into(), start);
     let mut open = vec![queued, adopted];
     while let Some(instance) = open.pop() {
@@ -135,12 +135,12 @@ fn an_effect_follows_from_the_state_alone() {
 
 #[test]
 fn a_new_attempt_has_a_new_token_and_time_never_runs_back() {
-    let mut i = Instance::queued("i".into(), 1, "p".into(), String::new(), LaunchCause::Min, Timestamp(10));
-    i.transition(&Event::LaunchRequested, Timestamp(11)).expect("legal");
+    let mut i = Instance::queued("i".into(), 1, "p".into(), LaunchCause::Min, Timestamp(10));
+    i.transition(&Event::LaunchRequested { launch_hash: "h".into() }, Timestamp(11)).expect("legal");
     let first = i.token();
     i.transition(&Event::LaunchRequeued, Timestamp(5)).expect("legal");
     assert_eq!(i.since(), Timestamp(11));
-    i.transition(&Event::LaunchRequested, Timestamp(12)).expect("legal");
+    i.transition(&Event::LaunchRequested { launch_hash: "h".into() }, Timestamp(12)).expect("legal");
     assert_ne!(first, i.token());
     assert_eq!((i.attempt(), i.epoch()), (2, 3));
 }

@@ -31,6 +31,8 @@ pub struct Policy {
     pub launch_backoff: Millis,
     /// The longest that `launch_backoff` grows to.
     pub launch_backoff_max: Millis,
+    /// How long the work on a busy node has to leave when the node must go for a bound or a new configuration.
+    pub drain_grace: Millis,
     /// Machines are prepared by us after they exist (Ray: node updaters); otherwise they join by themselves.
     pub install: bool,
     /// When a record that does not move on is helped along.
@@ -100,6 +102,7 @@ impl Default for Policy {
             availability_recovery: Millis::secs(600),
             launch_backoff: Millis::secs(30),
             launch_backoff_max: Millis::secs(600),
+            drain_grace: Millis::secs(600),
             install: false,
             timeouts: Timeouts::default(),
         }

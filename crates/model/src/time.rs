@@ -47,9 +47,9 @@ impl fmt::Display for Millis {
         let ms = self.0;
         match ms {
             0..1_000 => write!(f, "{ms} ms"),
-            _ if ms >= 3_600_000 && ms % 3_600_000 == 0 => write!(f, "{} h", ms / 3_600_000),
-            _ if ms >= 60_000 && ms % 60_000 == 0 => write!(f, "{} min", ms / 60_000),
-            _ if ms % 1000 == 0 => write!(f, "{} s", ms / 1000),
+            _ if ms >= 3_600_000 && ms.is_multiple_of(3_600_000) => write!(f, "{} h", ms / 3_600_000),
+            _ if ms >= 60_000 && ms.is_multiple_of(60_000) => write!(f, "{} min", ms / 60_000),
+            _ if ms.is_multiple_of(1000) => write!(f, "{} s", ms / 1000),
             _ => write!(f, "{}.{} s", ms / 1000, ms % 1000 / 100),
         }
     }

@@ -6,6 +6,8 @@
 
 extern crate alloc;
 
+pub mod exact;
 pub mod problem;
 pub mod ray;
 pub mod ray_exact;
+pub mod why;

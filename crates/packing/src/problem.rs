@@ -265,4 +265,6 @@ pub enum FaultKind {
     MinAboveMax,
     /// A gang without bundles, or a request of zero count.
     Empty,
+    /// Asks for what cannot be at once: one label with two values, or two placement strategies.
+    Contradiction,
 }

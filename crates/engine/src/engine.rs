@@ -1,0 +1,203 @@
+//! The loop.
+
+use crate::input::{Input, Setup};
+use crate::output::{Alarm, Output, Source};
+use crate::room::{Room, Stage};
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ostler_lifecycle::Act;
+use ostler_model::{CloudInstance, EffectOutcome, EffectReport, Observed, ProviderId, Timestamp, WorkloadId};
+use ostler_planner::Plan;
+
+/// Decides when to plan, and hands out effects once their plan is committed.
+#[derive(Debug, Default)]
+pub struct Engine {
+    rooms: BTreeMap<WorkloadId, Room>,
+    listings: BTreeMap<ProviderId, Observed<Vec<CloudInstance>>>,
+}
+
+impl Engine {
+    /// An engine that knows nothing yet; begin with [`Input::Configured`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The records of a workload, for status pages and tests.
+    pub fn records(&self, workload: &WorkloadId) -> impl Iterator<Item = &ostler_lifecycle::Instance> {
+        self.rooms.get(workload).into_iter().flat_map(|room| room.records.values())
+    }
+
+    /// The newest look at a workload.
+    pub fn state(&self, workload: &WorkloadId) -> Option<&Observed<ostler_model::WorkloadState>> {
+        self.rooms.get(workload)?.state.as_ref()
+    }
+
+    /// Takes in one thing that happened and says what to do about it.
+    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        match input {
+            Input::Configured(setups) => self.configured(setups, &mut outputs),
+            Input::Loaded { workload, version, instances, memory } => {
+                if let Some(room) = self.rooms.get_mut(&workload) {
+                    room.version = version;
+                    room.records = instances.into_iter().map(|i| (i.id().clone(), i)).collect();
+                    room.memory = memory;
+                    room.stage = Stage::Idle;
+                    room.dirty = true;
+                    run_due(now, room, &mut outputs);
+                }
+            }
+            Input::Observed { workload, look } => {
+                if let Some(room) = self.rooms.get_mut(&workload) {
+                    room.state = Some(look);
+                    room.dirty = true;
+                }
+            }
+            Input::Listed { provider, look } => {
+                for room in self.rooms.values_mut().filter(|room| room.providers().contains(&provider)) {
+                    room.dirty = true;
+                }
+                self.listings.insert(provider, look);
+            }
+            Input::Planned { workload, plan } => self.planned(&workload, plan, &mut outputs),
+            Input::PlanFailed { workload, message } => self.plan_failed(workload, message, &mut outputs),
+            Input::Committed { workload, version } => self.committed(now, &workload, version, &mut outputs),
+            Input::CommitRefused { workload } => {
+                if let Some(room) = self.rooms.get_mut(&workload) {
+                    room.stage = Stage::Loading;
+                    outputs.push(Output::Load { workload });
+                }
+            }
+            Input::EffectEnded { workload, report } => self.effect_ended(&workload, report, &mut outputs),
+            Input::Tick => {
+                for room in self.rooms.values_mut() {
+                    run_due(now, room, &mut outputs);
+                    room.dirty = true;
+                }
+            }
+        }
+        self.plan_what_is_due(now, &mut outputs);
+        outputs
+    }
+
+    fn configured(&mut self, setups: Vec<Setup>, outputs: &mut Vec<Output>) {
+        self.rooms.retain(|workload, _| setups.iter().any(|setup| setup.workload == *workload));
+        for setup in setups {
+            match self.rooms.get_mut(&setup.workload) {
+                Some(room) => {
+                    room.setup = setup;
+                    room.dirty = true;
+                }
+                None => {
+                    let workload = setup.workload.clone();
+                    self.rooms.insert(workload.clone(), Room::new(setup));
+                    outputs.push(Output::Load { workload });
+                }
+            }
+        }
+    }
+
+    /// Judges a plan and has it written. A plan that breaks a promise is dropped; nothing else is tried until
+    /// something new is seen.
+    fn planned(&mut self, workload: &WorkloadId, plan: Plan, outputs: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get_mut(workload) else { return };
+        let stage = core::mem::replace(&mut room.stage, Stage::Idle);
+        let Stage::Planning(snapshot) = stage else {
+            room.stage = stage; // an answer that nobody waits for
+            return;
+        };
+        let findings = ostler_audit::check(&snapshot, &plan);
+        if !findings.is_empty() {
+            let workload = workload.clone();
+            outputs.push(Output::Alarm(Alarm::PlanDropped { workload, findings }));
+        } else if plan.is_empty() {
+            room.drop_reports(&snapshot);
+            publish(workload, &plan, outputs);
+        } else {
+            let plan = Arc::new(plan);
+            outputs.push(Output::Commit {
+                workload: workload.clone(),
+                expected_version: room.version,
+                plan: plan.clone(),
+            });
+            room.stage = Stage::Committing(plan, snapshot);
+        }
+    }
+
+    fn plan_failed(&mut self, workload: WorkloadId, message: String, outputs: &mut Vec<Output>) {
+        if let Some(room) = self.rooms.get_mut(&workload)
+            && matches!(room.stage, Stage::Planning(_))
+        {
+            room.stage = Stage::Idle;
+            outputs.push(Output::Alarm(Alarm::PlanFailed { workload, message }));
+        }
+    }
+
+    fn committed(&mut self, now: Timestamp, workload: &WorkloadId, version: u64, outputs: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get_mut(workload) else { return };
+        let stage = core::mem::replace(&mut room.stage, Stage::Idle);
+        let Stage::Committing(plan, snapshot) = stage else {
+            room.stage = stage;
+            return;
+        };
+        room.apply(&plan, version);
+        room.drop_reports(&snapshot);
+        run_due(now, room, outputs);
+        publish(workload, &plan, outputs);
+    }
+
+    /// What an effect brought about shows in a look at whom it was about.
+    fn effect_ended(&mut self, workload: &WorkloadId, report: EffectReport, outputs: &mut Vec<Output>) {
+        let Some(room) = self.rooms.get_mut(workload) else { return };
+        let effect = room.records.get(&report.instance).and_then(ostler_lifecycle::due_effect);
+        if let Some(effect) = effect.filter(|effect| effect.epoch == report.epoch) {
+            let pool = room.setup.pools.iter().find(|pool| pool.id == effect.pool);
+            match (&effect.act, pool) {
+                (Act::Drain { .. }, _) => outputs.push(Output::Look(Source::Workload(workload.clone()))),
+                (_, Some(pool)) => outputs.push(Output::Look(Source::Provider(pool.provider.clone()))),
+                (_, None) => {}
+            }
+        }
+        if report.outcome != EffectOutcome::Done {
+            room.push_report(report);
+            room.dirty = true;
+        }
+    }
+
+    /// Plans each workload that has news, has nothing under way, and whose sources have all answered once.
+    fn plan_what_is_due(&mut self, now: Timestamp, outputs: &mut Vec<Output>) {
+        for room in self.rooms.values_mut() {
+            let idle = matches!(room.stage, Stage::Idle);
+            let looked_at = room.state.is_some()
+                && room.providers().iter().all(|provider| self.listings.contains_key(*provider));
+            if room.dirty && idle && looked_at {
+                room.dirty = false;
+                let snapshot = Arc::new(room.snapshot(now, &self.listings));
+                room.stage = Stage::Planning(snapshot.clone());
+                outputs.push(Output::Plan { snapshot });
+            }
+        }
+    }
+}
+
+fn publish(workload: &WorkloadId, plan: &Plan, outputs: &mut Vec<Output>) {
+    outputs.push(Output::Publish {
+        workload: workload.clone(),
+        report: Box::new(plan.report.clone()),
+        notes: plan.notes.clone(),
+    });
+}
+
+/// Hands out the effects that the committed records call for.
+fn run_due(now: Timestamp, room: &mut Room, outputs: &mut Vec<Output>) {
+    let due = room.effects.due(room.records.values(), now);
+    for effect in due.now {
+        outputs.push(Output::Run { workload: room.setup.workload.clone(), effect });
+    }
+    if let Some(next) = due.next {
+        outputs.push(Output::WakeAt(next));
+    }
+}

@@ -1,0 +1,84 @@
+//! All that the engine asks for.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ostler_audit::Finding;
+use ostler_lifecycle::Effect;
+use ostler_model::{ProviderId, Timestamp, WorkloadId};
+use ostler_planner::{Note, Plan, Report, Snapshot};
+
+/// Something to do. The shell does them in order; each ends in an [`Input`](crate::Input), except where noted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Read the records of a workload, again and again until it works.
+    Load {
+        /// Which.
+        workload: WorkloadId,
+    },
+    /// Plan this, on any thread.
+    Plan {
+        /// The question.
+        snapshot: Arc<Snapshot>,
+    },
+    /// Write this plan, all of it or nothing, if the records still have this version.
+    Commit {
+        /// Whose.
+        workload: WorkloadId,
+        /// The version that it was planned from.
+        expected_version: u64,
+        /// What to write.
+        plan: Arc<Plan>,
+    },
+    /// Do this; it is committed. Doing it twice does it once.
+    Run {
+        /// Whose.
+        workload: WorkloadId,
+        /// What.
+        effect: Effect,
+    },
+    /// Tell the workload and people. Nothing comes back.
+    Publish {
+        /// Whose.
+        workload: WorkloadId,
+        /// The whole picture.
+        report: Box<Report>,
+        /// What is worth saying, once each.
+        notes: Vec<Note>,
+    },
+    /// Look at this sooner than planned: something about it has just changed.
+    Look(Source),
+    /// Give a [`Tick`](crate::Input::Tick) at this time.
+    WakeAt(Timestamp),
+    /// Somebody should know. Nothing comes back.
+    Alarm(Alarm),
+}
+
+/// Something that is looked at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// A workload.
+    Workload(WorkloadId),
+    /// A provider.
+    Provider(ProviderId),
+}
+
+/// A fault in Ostler itself, which cost one pass of one workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Alarm {
+    /// The plan would have broken promises and was dropped.
+    PlanDropped {
+        /// Whose.
+        workload: WorkloadId,
+        /// Which promises, and how.
+        findings: Vec<Finding>,
+    },
+    /// Planning failed.
+    PlanFailed {
+        /// Whose.
+        workload: WorkloadId,
+        /// What happened.
+        message: String,
+    },
+}

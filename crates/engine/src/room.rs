@@ -1,0 +1,116 @@
+//! What the engine knows of one workload.
+
+use crate::effects::Effects;
+use crate::input::Setup;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ostler_lifecycle::Instance;
+use ostler_model::{CloudInstance, EffectReport, InstanceId, Observed, ProviderId, Timestamp, WorkloadState};
+use ostler_planner::{Memory, Plan, Snapshot};
+
+/// One workload: its records, the freshest look at it, and what is under way.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) setup: Setup,
+    pub(crate) version: u64,
+    pub(crate) records: BTreeMap<InstanceId, Instance>,
+    pub(crate) memory: Memory,
+    pub(crate) state: Option<Observed<WorkloadState>>,
+    pub(crate) reports: Vec<EffectReport>,
+    pub(crate) effects: Effects,
+    pub(crate) stage: Stage,
+    /// Something was seen that the last snapshot did not hold.
+    pub(crate) dirty: bool,
+}
+
+/// What is under way for a workload; at most one thing is.
+#[derive(Debug)]
+pub(crate) enum Stage {
+    /// Its records are being read.
+    Loading,
+    /// Nothing.
+    Idle,
+    /// A snapshot is being planned.
+    Planning(Arc<Snapshot>),
+    /// A plan is being written.
+    Committing(Arc<Plan>, Arc<Snapshot>),
+}
+
+/// Reports that wait for a plan are bounded: beyond this the oldest goes. A report that is lost costs a
+/// timeout, no more.
+const REPORTS_MAX: usize = 10_000;
+
+impl Room {
+    pub(crate) fn new(setup: Setup) -> Self {
+        Self {
+            setup,
+            version: 0,
+            records: BTreeMap::new(),
+            memory: Memory::default(),
+            state: None,
+            reports: Vec::new(),
+            effects: Effects::default(),
+            stage: Stage::Loading,
+            dirty: false,
+        }
+    }
+
+    /// Providers that must have been looked at once before anything is decided.
+    pub(crate) fn providers(&self) -> BTreeSet<&ProviderId> {
+        self.setup.pools.iter().map(|pool| &pool.provider).collect()
+    }
+
+    pub(crate) fn push_report(&mut self, report: EffectReport) {
+        if self.reports.len() == REPORTS_MAX {
+            self.reports.remove(0);
+        }
+        self.reports.push(report);
+    }
+
+    /// Drops the reports that a plan has seen.
+    pub(crate) fn drop_reports(&mut self, seen: &Snapshot) {
+        self.reports.retain(|report| !seen.reports.contains(report));
+    }
+
+    pub(crate) fn snapshot(
+        &self,
+        now: Timestamp,
+        listings: &BTreeMap<ProviderId, Observed<Vec<CloudInstance>>>,
+    ) -> Snapshot {
+        let workload = &self.setup.workload;
+        let ours = |look: &Observed<Vec<CloudInstance>>| Observed {
+            at: look.at,
+            result: look.result.as_ref().map_err(Clone::clone).map(|machines| {
+                machines.iter().filter(|machine| machine.workload == *workload).cloned().collect()
+            }),
+        };
+        let mut instances: Vec<Instance> = self.records.values().cloned().collect();
+        instances.sort_by_key(Instance::serial);
+        Snapshot {
+            now,
+            workload: workload.clone(),
+            policy: self.setup.policy.clone(),
+            pools: self.setup.pools.clone(),
+            state: self.state.clone(),
+            listings: listings.iter().map(|(provider, look)| (provider.clone(), ours(look))).collect(),
+            reports: self.reports.clone(),
+            instances,
+            memory: self.memory.clone(),
+        }
+    }
+
+    /// Takes over what a plan wrote.
+    pub(crate) fn apply(&mut self, plan: &Plan, version: u64) {
+        self.version = version;
+        for instance in &plan.changed {
+            self.records.insert(instance.id().clone(), instance.clone());
+        }
+        for id in &plan.forgotten {
+            self.records.remove(id);
+        }
+        if let Some(memory) = &plan.memory {
+            self.memory = memory.clone();
+        }
+    }
+}

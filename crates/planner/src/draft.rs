@@ -1,0 +1,174 @@
+//! The working copy that the steps write on.
+
+use crate::memory::Memory;
+use crate::plan::{Note, Plan, Severity, Step, Subject};
+use crate::reason::{HoldReason, Reason};
+use crate::report::Report;
+use crate::snapshot::Snapshot;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ostler_lifecycle::{Event, Instance};
+use ostler_model::{CloudId, CloudInstance, Failure, InstanceId, Observed, PoolId, ProviderId};
+use ostler_packing::problem::Keep;
+
+/// Position of a record in the order of birth: the key of the working copy, so that every loop over records
+/// runs oldest first whatever the order of the snapshot.
+pub(crate) type Serial = u64;
+
+pub(crate) struct Draft<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) instances: BTreeMap<Serial, Instance>,
+    pub(crate) memory: Memory,
+    pub(crate) report: Report,
+    changed: BTreeSet<Serial>,
+    forgotten: Vec<InstanceId>,
+    steps: Vec<Step>,
+    notes: Vec<Note>,
+    reported: BTreeSet<String>,
+    explained: BTreeMap<Serial, Explained>,
+}
+
+/// Why a record stays, and what it waits for.
+#[derive(Default)]
+pub(crate) struct Explained {
+    pub(crate) kept: Option<Keep>,
+    pub(crate) reason: Option<Reason>,
+}
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            instances: snapshot.instances.iter().map(|i| (i.serial(), i.clone())).collect(),
+            memory: snapshot.memory.clone(),
+            report: Report::new(snapshot),
+            changed: BTreeSet::new(),
+            forgotten: Vec::new(),
+            steps: Vec::new(),
+            notes: Vec::new(),
+            reported: BTreeSet::new(),
+            explained: BTreeMap::new(),
+        }
+    }
+
+    /// Moves one record along one edge. An edge that does not exist costs this record only: it stays as it is
+    /// and the fault is said.
+    pub(crate) fn apply(&mut self, serial: Serial, event: Event, reason: Reason) {
+        let now = self.snapshot.now;
+        let Some(instance) = self.instances.get_mut(&serial) else { return };
+        let (id, pool) = (instance.id().clone(), instance.pool().clone());
+        match instance.transition(&event, now) {
+            Ok(()) => {
+                self.changed.insert(serial);
+                self.steps.push(Step { instance: id, pool, event: Some(event), reason });
+            }
+            Err(error) => self.note(
+                Subject::Instance(id),
+                Severity::Error,
+                Reason::Illegal { message: error.to_string() },
+            ),
+        }
+    }
+
+    /// Adds a new record.
+    pub(crate) fn create(&mut self, instance: Instance, reason: Reason) {
+        let serial = instance.serial();
+        self.steps.push(Step {
+            instance: instance.id().clone(),
+            pool: instance.pool().clone(),
+            event: None,
+            reason,
+        });
+        self.changed.insert(serial);
+        self.instances.insert(serial, instance);
+    }
+
+    /// Drops a final record.
+    pub(crate) fn forget(&mut self, serial: Serial) {
+        if let Some(instance) = self.instances.remove(&serial) {
+            self.changed.remove(&serial);
+            self.forgotten.push(instance.id().clone());
+        }
+    }
+
+    /// Says something. What holds from plan to plan is said once, until it no longer holds.
+    pub(crate) fn note(&mut self, subject: Subject, severity: Severity, reason: Reason) {
+        let key = alloc::format!("{subject:?} {}", reason.code());
+        if self.reported.insert(key.clone()) && !self.memory.reported.contains(&key) {
+            self.notes.push(Note { subject, severity, reason });
+        }
+    }
+
+    /// Says why a record stays, or what it waits for.
+    pub(crate) fn explain(&mut self, serial: Serial, kept: Option<Keep>, reason: Option<Reason>) {
+        let entry = self.explained.entry(serial).or_default();
+        entry.kept = kept.or(entry.kept);
+        entry.reason = reason.or(entry.reason.take());
+    }
+
+    /// Serials of the records for which `wanted` holds, oldest first.
+    pub(crate) fn serials(&self, wanted: impl Fn(&Instance) -> bool) -> Vec<Serial> {
+        self.instances.values().filter(|i| wanted(i)).map(Instance::serial).collect()
+    }
+
+    /// The record that owns a machine.
+    pub(crate) fn owners(&self) -> BTreeMap<CloudId, Serial> {
+        let owned = |i: &Instance| i.state().cloud().map(|cloud| (cloud.clone(), i.serial()));
+        self.instances.values().filter_map(owned).collect()
+    }
+
+    /// The listing of a pool's provider, if its newest look saw it. A pool that the configuration no longer has
+    /// belongs to whichever provider lists its machines.
+    pub(crate) fn listing_of(&self, pool: &PoolId) -> Option<&'a Observed<Vec<CloudInstance>>> {
+        let listings = &self.snapshot.listings;
+        let observed = match self.snapshot.pool(pool) {
+            Some(pool) => listings.get(&pool.provider)?,
+            None if listings.len() == 1 => listings.values().next()?,
+            None => listings.values().find(|observed| lists(observed, pool))?,
+        };
+        observed.result.is_ok().then_some(observed)
+    }
+
+    /// Ends the draft of a workload that cannot be observed: nothing is decided, and that is said.
+    pub(crate) fn unobserved(mut self) -> Plan {
+        let failed = |o: &Observed<_>| o.result.as_ref().err().cloned();
+        let failure: Option<Failure> = self.snapshot.state.as_ref().and_then(failed);
+        let why = HoldReason::Unobserved { failure };
+        self.report.hold = Some(why.clone());
+        // What was reported before still holds for all we know.
+        self.reported = self.memory.reported.clone();
+        self.note(Subject::Workload, Severity::Error, Reason::WorkloadHeld { why });
+        self.finish()
+    }
+
+    pub(crate) fn finish(mut self) -> Plan {
+        self.memory.reported = core::mem::take(&mut self.reported);
+        self.report.fill_pools(&self.memory, &self.snapshot.policy);
+        self.report.fill(&self.instances, self.explained);
+        let changed = self.changed.iter().filter_map(|serial| self.instances.get(serial).cloned()).collect();
+        let memory = (self.memory != self.snapshot.memory).then_some(self.memory);
+        Plan {
+            steps: self.steps,
+            changed,
+            forgotten: self.forgotten,
+            memory,
+            notes: self.notes,
+            report: self.report,
+        }
+    }
+
+    /// Is the provider of this pool listed well enough to act on the pool?
+    pub(crate) fn is_seen(&self, pool: &PoolId) -> bool {
+        self.listing_of(pool).is_some()
+    }
+
+    /// Providers of the workload's pools, each once, in order of name.
+    pub(crate) fn providers(&self) -> BTreeSet<&'a ProviderId> {
+        self.snapshot.pools.iter().map(|pool| &pool.provider).collect()
+    }
+}
+
+fn lists(observed: &Observed<Vec<CloudInstance>>, pool: &PoolId) -> bool {
+    observed.result.as_ref().is_ok_and(|machines| machines.iter().any(|m| m.pool == *pool))
+}

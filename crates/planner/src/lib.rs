@@ -1,0 +1,23 @@
+//! What we decide. [`plan`] turns one immutable [`Snapshot`] into one [`Plan`]: total (no error, no panic),
+//! deterministic, and independent of the order of its input. Trouble is part of the [`Report`].
+//!
+//! The steps stand in [`steps`], one file each, in the order in which they run.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod draft;
+mod memory;
+mod plan;
+mod reason;
+mod report;
+mod snapshot;
+mod steps;
+
+pub use memory::{Memory, PoolMemory};
+pub use plan::{Note, Plan, Severity, Step, Subject, plan};
+pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};
+pub use report::{DemandReport, InstanceReport, PoolReport, Report};
+pub use snapshot::Snapshot;

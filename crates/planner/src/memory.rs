@@ -1,0 +1,69 @@
+//! What the planner remembers from plan to plan. It is committed with the plan, so a restart changes nothing.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use ostler_model::{Failure, InstanceId, Millis, Policy, PoolId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The planner's memory of one workload.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Memory {
+    /// Makes ids of this store unlike those of a store that was lost. Set once, at random, by the shell.
+    pub seed: u64,
+    /// Serial number of the last record made.
+    pub serial: u64,
+    /// The life of the workload that was seen last.
+    pub session: String,
+    /// What happened to each pool.
+    pub pools: BTreeMap<PoolId, PoolMemory>,
+    /// Since when the workload does not list the node of a record.
+    pub missing_since: BTreeMap<InstanceId, Timestamp>,
+    /// What has been reported and still holds: it is said once.
+    pub reported: BTreeSet<String>,
+}
+
+/// What happened to one pool.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PoolMemory {
+    /// The provider's last refusal to launch, until a machine came.
+    pub refusal: Option<Refusal>,
+    /// When an instance last timed out in Allocated, until a node came up.
+    pub timed_out_at: Option<Timestamp>,
+    /// Since when nothing has needed the instances on their way.
+    pub pending_unneeded_since: Option<Timestamp>,
+}
+
+/// A provider's refusal to launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// When.
+    pub at: Timestamp,
+    /// How many in a row.
+    pub in_a_row: u32,
+    /// What it said.
+    pub failure: Failure,
+}
+
+impl Refusal {
+    /// When the pool may be asked again.
+    pub fn until(&self, policy: &Policy) -> Timestamp {
+        let doublings = self.in_a_row.saturating_sub(1).min(20);
+        let wait = policy.launch_backoff.0.saturating_mul(1 << doublings);
+        self.at + Millis(wait).min(policy.launch_backoff_max)
+    }
+}
+
+impl Memory {
+    /// The next record's serial number and id. Ids carry the seed, so that a machine of a lost store is never
+    /// taken for one of this store's.
+    pub(crate) fn next_id(&mut self) -> (u64, InstanceId) {
+        self.serial += 1;
+        (self.serial, InstanceId::new(alloc::format!("i-{:08x}-{}", self.seed as u32, self.serial)))
+    }
+
+    /// Is the pool not to be asked just now? Until when?
+    pub(crate) fn backing_off(&self, pool: &PoolId, policy: &Policy, now: Timestamp) -> Option<Timestamp> {
+        let until = self.pools.get(pool)?.refusal.as_ref()?.until(policy);
+        (now < until).then_some(until)
+    }
+}

@@ -1,0 +1,431 @@
+//! Why: every launch, removal, refusal and wait has one of these, with a stable code.
+
+use alloc::string::String;
+use core::fmt;
+use ostler_lifecycle::StateName;
+use ostler_model::{EndCause, Failure, LaunchCause, Millis, PoolId, Timestamp};
+use ostler_packing::problem::{Fault, Keep, Unfit};
+use serde::{Deserialize, Serialize};
+
+/// Why something was done, refused, or left waiting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+pub enum Reason {
+    /// A new machine is wanted.
+    Wanted {
+        /// What for.
+        cause: LaunchCause,
+    },
+    /// A queued launch was let through.
+    LaunchTurn,
+    /// A queued launch waits.
+    LaunchHeld {
+        /// What for.
+        why: HoldReason,
+    },
+    /// The provider did not answer; the launch is asked again.
+    LaunchUnanswered {
+        /// How long it took.
+        after: Millis,
+        /// How often it has been asked.
+        attempt: u32,
+    },
+    /// The provider did not answer as often as it may; given up.
+    LaunchGivenUp {
+        /// How often it was asked.
+        attempts: u32,
+    },
+    /// The provider refused the launch.
+    LaunchRefused {
+        /// What it said.
+        failure: Failure,
+    },
+    /// The provider lists the machine that was asked for.
+    MachineAppeared,
+    /// The provider lists a machine that an earlier attempt asked for.
+    MachineAppearedLate,
+    /// The provider lists a machine of ours without a record; it has one now.
+    MachineAdopted,
+    /// The provider no longer lists the machine.
+    MachineVanished,
+    /// Preparing the machine begins.
+    InstallBegins,
+    /// The machine could not be prepared.
+    InstallRefused {
+        /// What went wrong.
+        failure: Failure,
+    },
+    /// Preparing the machine took too long.
+    InstallOverdue {
+        /// How long.
+        after: Millis,
+    },
+    /// The node joined the workload.
+    NodeJoined,
+    /// Another node runs on the machine of this one.
+    NodeReplaced,
+    /// The node did not join in time.
+    NodeNeverJoined {
+        /// How long it had.
+        after: Millis,
+    },
+    /// The workload drains the node.
+    NodeDraining,
+    /// The workload says that the node is dead.
+    NodeDead,
+    /// The workload no longer lists the node.
+    NodeLost {
+        /// For how long it has not.
+        after: Millis,
+    },
+    /// A machine is removed.
+    Removed {
+        /// Why.
+        cause: EndCause,
+    },
+    /// The workload refused to let the node go.
+    DrainRejected {
+        /// What it said.
+        message: String,
+    },
+    /// The workload could not be asked to let the node go.
+    DrainFailed {
+        /// What went wrong.
+        failure: Failure,
+    },
+    /// The workload did nothing about the drain.
+    DrainOverdue {
+        /// For how long.
+        after: Millis,
+    },
+    /// The node is gone, so its machine goes.
+    MachineLeftOver,
+    /// Another record owns the machine of this one.
+    MachineOwnedByOther,
+    /// The provider did not end the machine; it is asked again.
+    TerminationRefused {
+        /// What it said.
+        failure: Failure,
+    },
+    /// The provider has not ended the machine in time; it is asked again.
+    TerminationOverdue {
+        /// How long it had.
+        after: Millis,
+    },
+    /// A record has not moved on for long.
+    Stuck {
+        /// Where it is.
+        state: StateName,
+    },
+    /// A record was left aside, or used with a correction.
+    BadRecord {
+        /// Which, and what is wrong.
+        fault: Fault,
+    },
+    /// A record of an observation could not be understood.
+    Unreadable {
+        /// What it was.
+        record: String,
+    },
+    /// A node has a status that we do not know.
+    UnknownNodeStatus {
+        /// Which node.
+        node: String,
+        /// The number of the status.
+        status: i32,
+    },
+    /// Demand that no pool can take.
+    Infeasible {
+        /// Pool by pool.
+        why: alloc::vec::Vec<(PoolId, Unfit)>,
+    },
+    /// A machine stays.
+    Kept {
+        /// Why.
+        why: Keep,
+    },
+    /// Nothing is decided for the workload.
+    WorkloadHeld {
+        /// Why not.
+        why: HoldReason,
+    },
+    /// Nothing is decided for a provider's pools.
+    ProviderHeld {
+        /// Which provider.
+        provider: String,
+        /// What is wrong with it.
+        failure: Failure,
+    },
+    /// The workload's control plane was replaced.
+    SessionChanged {
+        /// The new one.
+        session: String,
+    },
+    /// An event did not fit its record; a fault in Ostler that cost this record only.
+    Illegal {
+        /// What was tried.
+        message: String,
+    },
+}
+
+/// What something waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "hold")]
+pub enum HoldReason {
+    /// As many launches are under way as may be.
+    ConcurrentLaunches {
+        /// The bound.
+        limit: u32,
+    },
+    /// The pool grows at its speed.
+    UpscalingSpeed {
+        /// Launches of the pool that may be under way.
+        allowed: u64,
+    },
+    /// Machines on their way out still take the room.
+    RoomTaken,
+    /// The provider refused a moment ago.
+    BackingOff {
+        /// Until then.
+        until: Timestamp,
+    },
+    /// The provider could not be listed.
+    ProviderUnseen,
+    /// The workload could not be observed.
+    Unobserved {
+        /// What is wrong, `None` before the first look.
+        failure: Option<Failure>,
+    },
+    /// The workload has no head that is up.
+    NoHead,
+}
+
+/// What a code means, for the reference page and for `explain`.
+#[derive(Debug, Clone, Copy)]
+pub struct ReasonDoc {
+    /// The stable code.
+    pub code: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// What to do about it; empty if nothing needs doing.
+    pub advice: &'static str,
+}
+
+macro_rules! reasons {
+    ($($pattern:pat => $code:literal, $meaning:literal, $advice:literal;)*) => {
+        /// Every code with its meaning, in the order of a life.
+        pub const REASONS: &[ReasonDoc] =
+            &[$(ReasonDoc { code: $code, meaning: $meaning, advice: $advice }),*];
+
+        impl Reason {
+            /// The stable code.
+            pub const fn code(&self) -> &'static str {
+                use LaunchCause as L;
+                use EndCause as E;
+                use HoldReason as H;
+                match self { $($pattern => $code),* }
+            }
+        }
+    };
+}
+
+reasons! {
+    Self::Wanted { cause: L::Min } => "launch_min", "A machine was wanted so that its pool has its minimum.", "";
+    Self::Wanted { cause: L::Floor } => "launch_floor", "A machine was wanted for a standing request for capacity (Ray: request_resources).", "";
+    Self::Wanted { cause: L::Gang } => "launch_gang", "A machine was wanted for requests that are placed as a whole (Ray: a placement group).", "";
+    Self::Wanted { cause: L::Demand } => "launch_demand", "A machine was wanted for waiting requests (Ray: tasks and actors).", "";
+    Self::LaunchTurn => "launch_turn", "A queued launch was handed to the provider.", "";
+    Self::LaunchHeld { why: H::ConcurrentLaunches { .. } } => "held_concurrent", "A launch waits, since as many are under way as may be.", "Raise max_concurrent_launches if the provider can take more.";
+    Self::LaunchHeld { why: H::UpscalingSpeed { .. } } => "held_speed", "A launch waits, since its pool grows at the speed that is set.", "Raise upscaling_speed to grow faster.";
+    Self::LaunchHeld { why: H::RoomTaken } => "held_room", "A launch waits until machines on their way out are gone: bounds hold for machines that exist.", "";
+    Self::LaunchHeld { why: H::BackingOff { .. } } => "held_backoff", "A launch waits, since the provider refused its pool a moment ago.", "See the pool's last refusal.";
+    Self::LaunchHeld { .. } => "held_provider", "A launch waits, since its provider cannot be listed.", "See the provider's failure.";
+    Self::LaunchUnanswered { .. } => "launch_unanswered", "The provider showed no machine in time; the launch is asked again as a new attempt.", "";
+    Self::LaunchGivenUp { .. } => "launch_given_up", "The provider showed no machine, as often as it may be asked.", "Look at the provider; a machine that comes late will be adopted.";
+    Self::LaunchRefused { .. } => "launch_refused", "The provider refused the launch; the demand goes elsewhere while the pool backs off.", "The provider's message says why: capacity, quota, rights.";
+    Self::MachineAppeared => "machine_appeared", "The provider lists the machine that was asked for.", "";
+    Self::MachineAppearedLate => "machine_appeared_late", "The provider lists a machine that an earlier attempt asked for; it is used.", "";
+    Self::MachineAdopted => "machine_adopted", "The provider lists a machine with our tags that had no record; it has one now.", "";
+    Self::MachineVanished => "machine_vanished", "The provider no longer lists the machine.", "If nobody removed it, look at the provider: it may have been reclaimed or have failed.";
+    Self::InstallBegins => "install_begins", "The machine is up and is being prepared.", "";
+    Self::InstallRefused { .. } => "install_failed", "The machine could not be prepared; it ends.", "The message says why.";
+    Self::InstallOverdue { .. } => "install_overdue", "Preparing the machine took too long; it ends.", "Raise the install timeout, or make the set-up shorter.";
+    Self::NodeJoined => "node_joined", "The workload sees the machine's node.", "";
+    Self::NodeReplaced => "node_replaced", "A new node runs on the machine; it has a record of its own.", "";
+    Self::NodeNeverJoined { .. } => "node_never_joined", "The machine came and its node did not; it ends.", "Look at the machine's log: wrong address, wrong version, a crash at start.";
+    Self::NodeDraining => "node_draining", "The workload takes no more work onto the node.", "";
+    Self::NodeDead => "node_dead", "The workload says that the node is dead; its machine ends.", "";
+    Self::NodeLost { .. } => "node_lost", "The workload no longer lists the node; its machine ends.", "";
+    Self::Removed { cause: E::Idle } => "removed_idle", "The node was idle for longer than its timeout and nothing needs it.", "";
+    Self::Removed { cause: E::MaxPerPool } => "removed_max_per_pool", "The pool has more machines than its maximum.", "";
+    Self::Removed { cause: E::MaxTotal } => "removed_max_total", "All pools together have more machines than the maximum.", "";
+    Self::Removed { cause: E::Outdated } => "removed_outdated", "The machine was made from an older configuration.", "";
+    Self::Removed { cause: E::PendingIdle } => "removed_pending_idle", "The machine was on its way and nothing has needed it for long.", "";
+    Self::Removed { cause: E::PoolRefused } => "removed_pool_refused", "A queued launch was withdrawn, since its pool was refused; the demand goes elsewhere.", "";
+    Self::Removed { .. } => "removed", "The machine was to be ended.", "";
+    Self::DrainRejected { .. } => "drain_rejected", "The workload refused to let the node go, since it is in use again; it stays.", "";
+    Self::DrainFailed { .. } => "drain_failed", "The workload could not be asked to let the node go; it stays.", "";
+    Self::DrainOverdue { .. } => "drain_overdue", "The workload did nothing about the drain; the node stays.", "";
+    Self::MachineLeftOver => "machine_left_over", "The node is gone, so its machine ends.", "";
+    Self::MachineOwnedByOther => "machine_owned_by_other", "The record is closed, since another record owns its machine.", "";
+    Self::TerminationRefused { .. } => "termination_refused", "The provider did not end the machine; it is asked again, ever more slowly.", "The machine still costs money: look at the provider.";
+    Self::TerminationOverdue { .. } => "termination_overdue", "The provider has not ended the machine in time; it is asked again.", "The machine still costs money: look at the provider.";
+    Self::Stuck { .. } => "stuck", "A record has not moved on for long.", "Look at the provider and the workload.";
+    Self::BadRecord { .. } => "bad_record", "A record is wrong and was left aside or corrected; everything else was decided.", "The fault names the record.";
+    Self::Unreadable { .. } => "unreadable", "A record of an observation could not be understood and was skipped.", "";
+    Self::UnknownNodeStatus { .. } => "unknown_node_status", "A node has a status that this version does not know; the node is left alone.", "Is the workload newer than Ostler?";
+    Self::Infeasible { .. } => "infeasible", "No pool can take this demand.", "The list says why for each pool: add a pool, raise a maximum, or ask for less.";
+    Self::Kept { .. } => "kept", "The machine stays.", "";
+    Self::WorkloadHeld { why: H::NoHead } => "held_no_head", "Nothing is launched or removed while the workload has no head.", "Start the head.";
+    Self::WorkloadHeld { .. } => "held_unobserved", "Nothing is decided for the workload while it cannot be observed.", "Is it up, is the address right, is the token right?";
+    Self::ProviderHeld { .. } => "held_provider_failure", "Nothing is decided for the provider's pools while it cannot be listed.", "The message says why.";
+    Self::SessionChanged { .. } => "session_changed", "The workload's control plane was replaced.", "";
+    Self::Illegal { .. } => "illegal", "An event did not fit its record, which was left as it is. This is a fault in Ostler.", "Please report it with the recording.";
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wanted { cause } => write!(f, "wanted for {}", words(*cause)),
+            Self::LaunchTurn => f.write_str("handed to the provider"),
+            Self::LaunchHeld { why } | Self::WorkloadHeld { why } => write!(f, "waits: {why}"),
+            Self::LaunchUnanswered { after, attempt } => {
+                write!(f, "no machine after {after} (attempt {attempt}), asked again")
+            }
+            Self::LaunchGivenUp { attempts } => write!(f, "no machine after {attempts} attempts, given up"),
+            Self::LaunchRefused { failure } => write!(f, "the provider refused: {failure}"),
+            Self::MachineAppeared => f.write_str("the provider lists it"),
+            Self::MachineAppearedLate => f.write_str("the provider lists a machine of an earlier attempt"),
+            Self::MachineAdopted => f.write_str("the provider lists a machine of ours without a record"),
+            Self::MachineVanished => f.write_str("the provider no longer lists it"),
+            Self::InstallBegins => f.write_str("being prepared"),
+            Self::InstallRefused { failure } => write!(f, "could not be prepared: {failure}"),
+            Self::InstallOverdue { after } => write!(f, "not prepared after {after}"),
+            Self::NodeJoined => f.write_str("its node joined"),
+            Self::NodeReplaced => f.write_str("another node runs on its machine"),
+            Self::NodeNeverJoined { after } => write!(f, "its node did not join within {after}"),
+            Self::NodeDraining => f.write_str("the workload drains it"),
+            Self::NodeDead => f.write_str("the workload says that its node is dead"),
+            Self::NodeLost { after } => write!(f, "the workload has not listed its node for {after}"),
+            Self::Removed { cause } => f.write_str(end_words(*cause)),
+            Self::DrainRejected { message } => write!(f, "the workload keeps it: {message}"),
+            Self::DrainFailed { failure } => write!(f, "the workload could not be asked: {failure}"),
+            Self::DrainOverdue { after } => write!(f, "the workload did not act on the drain for {after}"),
+            Self::MachineLeftOver => f.write_str("its node is gone"),
+            Self::MachineOwnedByOther => f.write_str("another record owns its machine"),
+            Self::TerminationRefused { failure } => write!(f, "the provider did not end it: {failure}"),
+            Self::TerminationOverdue { after } => write!(f, "the provider did not end it within {after}"),
+            Self::Stuck { state } => write!(f, "still {state}"),
+            Self::BadRecord { fault } => write!(f, "{} {}", fault.record, fault_words(fault)),
+            Self::Unreadable { record } => write!(f, "skipped: {record}"),
+            Self::UnknownNodeStatus { node, status } => {
+                write!(f, "node {node} has the unknown status {status}")
+            }
+            Self::Infeasible { why } if why.is_empty() => f.write_str("there is no pool"),
+            Self::Infeasible { why } => {
+                for (n, (pool, unfit)) in why.iter().enumerate() {
+                    write!(f, "{}{pool} {}", if n == 0 { "" } else { "; " }, Unfitness(unfit))?;
+                }
+                Ok(())
+            }
+            Self::Kept { why } => f.write_str(keep_words(*why)),
+            Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
+            Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),
+            Self::Illegal { message } => f.write_str(message),
+        }
+    }
+}
+
+impl fmt::Display for HoldReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ConcurrentLaunches { limit } => {
+                write!(f, "{limit} launches are under way, the most that may be")
+            }
+            Self::UpscalingSpeed { allowed } => write!(f, "its pool grows by at most {allowed} at a time"),
+            Self::RoomTaken => f.write_str("machines on their way out still take the room"),
+            Self::BackingOff { .. } => f.write_str("the provider refused its pool a moment ago"),
+            Self::ProviderUnseen => f.write_str("its provider cannot be listed"),
+            Self::Unobserved { failure: Some(failure) } => {
+                write!(f, "the workload cannot be observed: {failure}")
+            }
+            Self::Unobserved { failure: None } => f.write_str("the workload has not been observed yet"),
+            Self::NoHead => f.write_str("the workload has no head that is up"),
+        }
+    }
+}
+
+/// Puts an [`Unfit`] into words.
+struct Unfitness<'a>(&'a Unfit);
+
+impl fmt::Display for Unfitness<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Unfit::TooLarge { resource, asked, has } => {
+                write!(f, "is too small ({resource}: asks {asked}, a machine has {has})")
+            }
+            Unfit::Labels => f.write_str("has none of the labels"),
+            Unfit::PoolAtMax { max } => write!(f, "is at its maximum of {max}"),
+            Unfit::TotalAtMax { max } => write!(f, "would exceed the maximum of {max} machines in all"),
+            Unfit::BackingOff => f.write_str("was refused by its provider a moment ago"),
+            Unfit::Strategy => f.write_str("cannot hold the parts as the strategy wants"),
+            Unfit::HeadPool => f.write_str("is the head's and gives no workers"),
+        }
+    }
+}
+
+const fn words(cause: LaunchCause) -> &'static str {
+    match cause {
+        LaunchCause::Min => "the pool's minimum",
+        LaunchCause::Floor => "a standing request for capacity",
+        LaunchCause::Gang => "requests that are placed as a whole",
+        LaunchCause::Demand => "waiting requests",
+    }
+}
+
+const fn end_words(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::Outdated => "made from an older configuration",
+        EndCause::MaxPerPool => "its pool is over its maximum",
+        EndCause::MaxTotal => "all pools together are over the maximum",
+        EndCause::Idle => "idle for longer than the timeout, and nothing needs it",
+        EndCause::PendingIdle => "on its way, and nothing has needed it for long",
+        EndCause::PoolRefused => "its pool was refused, the demand goes elsewhere",
+        EndCause::NodeDead => "its node is dead",
+        EndCause::NodeLost => "its node is lost",
+        EndCause::NodeDraining => "the workload drained it",
+        EndCause::NeverJoined => "its node never joined",
+        EndCause::InstallFailed => "it could not be prepared",
+        EndCause::Vanished => "its machine vanished",
+        EndCause::Replaced => "another node runs on its machine",
+        EndCause::Asked => "somebody asked for it",
+    }
+}
+
+const fn keep_words(keep: Keep) -> &'static str {
+    match keep {
+        Keep::Head => "it is the head",
+        Keep::Busy => "something runs on it",
+        Keep::NeededByDemand => "waiting demand has its place here",
+        Keep::NeededByFloor => "a standing request has its place here",
+        Keep::Min => "its pool would fall below its minimum",
+        Keep::NotIdleLongEnough => "idle, but not for long enough",
+        Keep::NoTimeout => "no idle timeout is set",
+        Keep::Coming => "on its way",
+        Keep::Protected => "protected, or not ours to judge",
+        Keep::Leaving => "already on its way out",
+    }
+}
+
+const fn fault_words(fault: &Fault) -> &'static str {
+    use ostler_packing::problem::FaultKind as F;
+    match fault.kind {
+        F::UnknownPool => "belongs to a pool that the configuration no longer has",
+        F::AvailableAboveTotal => "reports more free than there is; taken as all free",
+        F::NegativeAmount => "reports an amount below zero; taken as zero",
+        F::NoNode => "is recorded as running, and the workload has no such node",
+        F::MinAboveMax => "has minimums that together exceed the maximum over all pools",
+        F::Empty => "asks for nothing",
+        F::Contradiction => "asks for what cannot be at once",
+    }
+}

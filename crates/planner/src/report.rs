@@ -1,0 +1,154 @@
+//! The whole picture after a plan, for `status`, `explain`, and the workload.
+
+use crate::draft::{Explained, Serial};
+use crate::memory::Memory;
+use crate::reason::{HoldReason, Reason};
+use crate::snapshot::Snapshot;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ostler_lifecycle::{Instance, StateName};
+use ostler_model::{CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Timestamp};
+use ostler_packing::problem::{Fault, Keep, Unfit};
+use serde::{Deserialize, Serialize};
+
+/// What is, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Report {
+    /// When it was made.
+    pub at: Timestamp,
+    /// Why nothing is decided for the workload, if nothing is.
+    pub hold: Option<HoldReason>,
+    /// Its pools, in the order of the configuration.
+    pub pools: Vec<PoolReport>,
+    /// Its records that are not final, oldest first.
+    pub instances: Vec<InstanceReport>,
+    /// Demand that no pool can take.
+    pub unplaced: Vec<DemandReport>,
+    /// Records that are wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// One pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolReport {
+    /// Its name.
+    pub pool: PoolId,
+    /// Workers at least.
+    pub min: u32,
+    /// Workers at most.
+    pub max: u32,
+    /// Records of it by state, without final ones.
+    pub states: BTreeMap<StateName, u32>,
+    /// The provider refused it and is not asked again before this time.
+    pub backing_off_until: Option<Timestamp>,
+    /// What the provider said last, until it gave a machine.
+    pub last_refusal: Option<Failure>,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceReport {
+    /// Its id.
+    pub instance: InstanceId,
+    /// Its pool.
+    pub pool: PoolId,
+    /// Where it is.
+    pub state: StateName,
+    /// Since when.
+    pub since: Timestamp,
+    /// Its machine.
+    pub cloud: Option<CloudId>,
+    /// Its node.
+    pub node: Option<NodeId>,
+    /// What it was made for.
+    pub launched_for: Option<LaunchCause>,
+    /// Why it stays.
+    pub kept: Option<Keep>,
+    /// What it waits for, or why it goes.
+    pub reason: Option<Reason>,
+}
+
+/// Demand that no pool can take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DemandReport {
+    /// Which list of the workload's demand it is from.
+    pub kind: LaunchCause,
+    /// Index into that list.
+    pub index: usize,
+    /// What it asks for, in words.
+    pub demand: String,
+    /// How many of it.
+    pub count: u64,
+    /// Why no pool can take it.
+    pub why: Vec<(PoolId, Unfit)>,
+}
+
+impl Report {
+    pub(crate) fn new(snapshot: &Snapshot) -> Self {
+        Self {
+            at: snapshot.now,
+            hold: None,
+            pools: snapshot.pools.iter().map(PoolReport::new).collect(),
+            instances: Vec::new(),
+            unplaced: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// Fills in the records as they are after the plan, and the counts of the pools.
+    pub(crate) fn fill(
+        &mut self,
+        instances: &BTreeMap<Serial, Instance>,
+        mut explained: BTreeMap<Serial, Explained>,
+    ) {
+        for (serial, instance) in instances.iter().filter(|(_, i)| !i.state().name().is_final()) {
+            if let Some(pool) = self.pools.iter_mut().find(|p| p.pool == *instance.pool()) {
+                *pool.states.entry(instance.state().name()).or_insert(0) += 1;
+            }
+            let Explained { kept, reason } = explained.remove(serial).unwrap_or_default();
+            let ending = instance.state().end_cause().map(|cause| Reason::Removed { cause });
+            self.instances.push(InstanceReport {
+                kept: if ending.is_some() { None } else { kept },
+                reason: reason.or(ending),
+                ..describe(instance)
+            });
+        }
+    }
+
+    /// Fills in what the pools remember.
+    pub(crate) fn fill_pools(&mut self, memory: &Memory, policy: &Policy) {
+        for report in &mut self.pools {
+            report.backing_off_until = memory.backing_off(&report.pool, policy, self.at);
+            let refusal = memory.pools.get(&report.pool).and_then(|pool| pool.refusal.as_ref());
+            report.last_refusal = refusal.map(|refusal| refusal.failure.clone());
+        }
+    }
+}
+
+impl PoolReport {
+    fn new(pool: &Pool) -> Self {
+        Self {
+            pool: pool.id.clone(),
+            min: pool.min,
+            max: pool.max,
+            states: BTreeMap::new(),
+            backing_off_until: None,
+            last_refusal: None,
+        }
+    }
+}
+
+fn describe(instance: &Instance) -> InstanceReport {
+    InstanceReport {
+        instance: instance.id().clone(),
+        pool: instance.pool().clone(),
+        state: instance.state().name(),
+        since: instance.since(),
+        cloud: instance.state().cloud().cloned(),
+        node: instance.state().node().cloned(),
+        launched_for: instance.launched_for(),
+        kept: None,
+        reason: None,
+    }
+}

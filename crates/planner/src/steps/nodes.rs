@@ -1,0 +1,120 @@
+//! What the workload lists, against our records: nodes that came up, drain, died, or are no longer listed.
+
+use crate::draft::{Draft, Serial};
+use crate::plan::{Severity, Subject};
+use crate::reason::Reason;
+use alloc::collections::BTreeMap;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use ostler_lifecycle::{Event, Instance, StateName};
+use ostler_model::{CloudId, EndCause, Node, NodeId, NodeKind, NodeStatus, Timestamp, WorkloadState};
+
+/// Brings each record in step with its node. Nodes without a machine of ours are left alone: they are capacity
+/// that somebody else looks after.
+pub(crate) fn nodes(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Timestamp) {
+    let mut nodes: Vec<&Node> = state.nodes.iter().filter(|node| !node.head).collect();
+    nodes.sort_by(|a, b| a.id.cmp(&b.id));
+    for node in &nodes {
+        if let NodeStatus::Unknown(status) = node.status {
+            let reason = Reason::UnknownNodeStatus { node: node.id.to_string(), status };
+            draft.note(Subject::Node(node.id.clone()), Severity::Warning, reason);
+        }
+    }
+    let by_id: BTreeMap<&NodeId, &Node> = nodes.iter().map(|node| (&node.id, *node)).collect();
+    follow_known(draft, &by_id);
+    join_new(draft, &nodes);
+    lose_missing(draft, &by_id, seen_at);
+}
+
+/// Records that know their node.
+fn follow_known(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>) {
+    for serial in draft.serials(|i| i.state().node().is_some()) {
+        let instance = &draft.instances[&serial];
+        let Some(node) = instance.state().node().and_then(|id| by_id.get(id)) else { continue };
+        match (node.status, instance.state().name()) {
+            (NodeStatus::Draining, StateName::Running | StateName::DrainRequested) => {
+                draft.apply(serial, Event::NodeDraining, Reason::NodeDraining);
+            }
+            (NodeStatus::Dead, _) => {
+                draft.apply(serial, Event::NodeGone { cause: EndCause::NodeDead }, Reason::NodeDead);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Records that wait for a node, and machines on which another node has come up.
+fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
+    let owners = draft.owners();
+    let known: Vec<NodeId> = draft.instances.values().filter_map(|i| i.state().node().cloned()).collect();
+    let known: alloc::collections::BTreeSet<NodeId> = known.into_iter().collect();
+    for node in nodes.iter().filter(|node| !known.contains(&node.id)) {
+        let Some(&serial) = node.cloud.as_ref().and_then(|cloud| owners.get(cloud)) else { continue };
+        // An earlier node of this loop may have moved the record on.
+        let name = draft.instances[&serial].state().name();
+        match (node.status, name) {
+            (NodeStatus::Running | NodeStatus::Idle, StateName::Allocated | StateName::Installing) => {
+                joined(draft, serial, node);
+            }
+            (NodeStatus::Running | NodeStatus::Idle, StateName::Running | StateName::DrainRequested) => {
+                replaced(draft, serial, node);
+            }
+            (NodeStatus::Draining, StateName::Allocated) => {
+                draft.apply(serial, Event::NodeDraining, Reason::NodeDraining);
+            }
+            (NodeStatus::Dead, StateName::Allocated | StateName::Installing)
+                if !any_up_on(nodes, node.cloud.as_ref()) =>
+            {
+                draft.apply(serial, Event::NodeGone { cause: EndCause::NodeDead }, Reason::NodeDead);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn any_up_on(nodes: &[&Node], cloud: Option<&CloudId>) -> bool {
+    nodes.iter().any(|node| node.cloud.as_ref() == cloud && node.status.is_up())
+}
+
+fn joined(draft: &mut Draft<'_>, serial: Serial, node: &Node) {
+    let pool = draft.instances[&serial].pool().clone();
+    if let Some(memory) = draft.memory.pools.get_mut(&pool) {
+        memory.timed_out_at = None;
+        memory.refusal = None;
+    }
+    draft.apply(serial, Event::NodeUp { node: node.id.clone() }, Reason::NodeJoined);
+}
+
+/// The workload's software was started again on the same machine: a new record for the new node, and the old
+/// record ends without its machine (as Ray does).
+fn replaced(draft: &mut Draft<'_>, old: Serial, node: &Node) {
+    let Some(cloud) = draft.instances[&old].state().cloud().cloned() else { return };
+    let pool = draft.instances[&old].pool().clone();
+    let (serial, id) = draft.memory.next_id();
+    let new = Instance::adopted(id, serial, pool, NodeKind::Worker, cloud, draft.snapshot.now);
+    draft.create(new, Reason::MachineAdopted);
+    draft.apply(serial, Event::NodeUp { node: node.id.clone() }, Reason::NodeJoined);
+    draft.apply(old, Event::NodeGone { cause: EndCause::Replaced }, Reason::NodeReplaced);
+    draft.apply(old, Event::MachineGone { cause: EndCause::Replaced }, Reason::MachineOwnedByOther);
+}
+
+/// Records whose node the workload does not list at all, for longer than it may take to hear of it again.
+fn lose_missing(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>, seen_at: Timestamp) {
+    let wait = draft.snapshot.policy.timeouts.node_missing;
+    let mut missing = BTreeMap::new();
+    for serial in draft.serials(|i| i.kind() == NodeKind::Worker && i.state().node().is_some()) {
+        let instance = &draft.instances[&serial];
+        let listed = instance.state().node().is_some_and(|node| by_id.contains_key(node));
+        if listed || seen_at <= instance.since() {
+            continue;
+        }
+        let since = draft.memory.missing_since.get(instance.id()).copied().unwrap_or(seen_at);
+        let after = seen_at.since(since);
+        if after >= wait {
+            draft.apply(serial, Event::NodeGone { cause: EndCause::NodeLost }, Reason::NodeLost { after });
+        } else {
+            missing.insert(instance.id().clone(), since);
+        }
+    }
+    draft.memory.missing_since = missing;
+}

@@ -1,0 +1,75 @@
+//! How effects ended. A report about an older transition of its record is stale and says nothing.
+
+use crate::draft::{Draft, Serial};
+use crate::memory::Refusal;
+use crate::reason::Reason;
+use alloc::vec::Vec;
+use ostler_lifecycle::{Event, StateName};
+use ostler_model::{EffectOutcome, EffectReport, EndCause, Failure};
+
+/// Refused launches, drains, preparations and terminations move their records on.
+pub(crate) fn outcomes(draft: &mut Draft<'_>) {
+    let mut reports: Vec<&EffectReport> = draft.snapshot.reports.iter().collect();
+    reports.sort_by(|a, b| (&a.instance, a.epoch, a.at).cmp(&(&b.instance, b.epoch, b.at)));
+    for report in reports {
+        let serial = draft
+            .instances
+            .values()
+            .find(|i| *i.id() == report.instance && i.epoch() == report.epoch)
+            .map(ostler_lifecycle::Instance::serial);
+        if let Some(serial) = serial {
+            outcome(draft, serial, &report.outcome);
+        }
+    }
+}
+
+fn outcome(draft: &mut Draft<'_>, serial: Serial, outcome: &EffectOutcome) {
+    match (outcome, draft.instances[&serial].state().name()) {
+        (EffectOutcome::Failed(failure), StateName::Requested) => refused(draft, serial, failure),
+        (EffectOutcome::Failed(failure), StateName::Installing) => {
+            let event = Event::InstallFailed { failure: failure.clone() };
+            draft.apply(serial, event, Reason::InstallRefused { failure: failure.clone() });
+        }
+        (EffectOutcome::Failed(failure), StateName::DrainRequested) => {
+            draft.apply(serial, Event::DrainCancelled, Reason::DrainFailed { failure: failure.clone() });
+        }
+        (EffectOutcome::DrainRejected(message), StateName::DrainRequested) => {
+            draft.apply(serial, Event::DrainCancelled, Reason::DrainRejected { message: message.clone() });
+        }
+        (EffectOutcome::Failed(failure), StateName::Terminating) => {
+            let event = Event::TerminationFailed { failure: failure.clone() };
+            draft.apply(serial, event, Reason::TerminationRefused { failure: failure.clone() });
+        }
+        // Accepted, or about a state that the record has left: what comes of it is observed.
+        _ => {}
+    }
+}
+
+/// The record ends, and its pool backs off, so that the demand goes elsewhere in this same plan.
+fn refused(draft: &mut Draft<'_>, serial: Serial, failure: &Failure) {
+    let (now, policy) = (draft.snapshot.now, &draft.snapshot.policy);
+    let pool = draft.instances[&serial].pool().clone();
+    let memory = draft.memory.pools.entry(pool.clone()).or_default();
+    let in_a_row = match &memory.refusal {
+        // Refusals of one burst count once: ten launches that fail together are one answer, not ten.
+        Some(last) if now < last.until(policy) => last.in_a_row,
+        Some(last) => last.in_a_row + 1,
+        None => 1,
+    };
+    let at = memory.refusal.as_ref().filter(|last| now < last.until(policy)).map_or(now, |last| last.at);
+    memory.refusal = Some(Refusal { at, in_a_row, failure: failure.clone() });
+    let reason = Reason::LaunchRefused { failure: failure.clone() };
+    draft.apply(serial, Event::LaunchFailed { failure: failure.clone() }, reason);
+    withdraw_queued(draft, &pool);
+}
+
+/// What still waits in the queue of a pool that refuses would only hide the demand from other pools.
+fn withdraw_queued(draft: &mut Draft<'_>, pool: &ostler_model::PoolId) {
+    if draft.snapshot.policy.scoring == ostler_model::Scoring::RayExact {
+        return; // Ray asks the same pool again.
+    }
+    for serial in draft.serials(|i| i.pool() == pool && i.state().name() == StateName::Queued) {
+        let cause = EndCause::PoolRefused;
+        draft.apply(serial, Event::Withdrawn { cause }, Reason::Removed { cause });
+    }
+}

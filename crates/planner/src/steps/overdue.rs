@@ -1,0 +1,71 @@
+//! Records that do not move on. The rules and defaults are Ray 2.60.0's; strictly longer is overdue.
+
+use crate::draft::{Draft, Serial};
+use crate::plan::{Severity, Subject};
+use crate::reason::Reason;
+use ostler_lifecycle::{Event, StateName};
+use ostler_model::{Failure, FailureClass, Millis, Timeouts};
+
+/// Helps each overdue record along, or says that it is stuck.
+pub(crate) fn overdue(draft: &mut Draft<'_>) {
+    let timeouts = draft.snapshot.policy.timeouts.clone();
+    for serial in draft.serials(|i| !i.state().name().is_final()) {
+        let instance = &draft.instances[&serial];
+        // Whatever the listing would have shown, a provider that cannot be listed did not get to show it.
+        let judged_by_listing =
+            matches!(instance.state().name(), StateName::Requested | StateName::Terminating);
+        if judged_by_listing && !draft.is_seen(instance.pool()) {
+            continue;
+        }
+        let after = draft.snapshot.now.since(instance.since());
+        help(draft, serial, after, &timeouts);
+    }
+}
+
+fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeouts) {
+    match draft.instances[&serial].state().name() {
+        StateName::Requested if after > timeouts.request => ask_again(draft, serial, after, timeouts),
+        StateName::Allocated if after > timeouts.allocate => {
+            let pool = draft.instances[&serial].pool().clone();
+            draft.memory.pools.entry(pool).or_default().timed_out_at = Some(draft.snapshot.now);
+            draft.apply(serial, Event::AllocationTimedOut, Reason::NodeNeverJoined { after });
+        }
+        StateName::Installing if after > timeouts.install => {
+            let failure = overdue_failure("preparing the machine", after);
+            draft.apply(serial, Event::InstallFailed { failure }, Reason::InstallOverdue { after });
+        }
+        StateName::DrainRequested if after > timeouts.drain_request => {
+            draft.apply(serial, Event::DrainCancelled, Reason::DrainOverdue { after });
+        }
+        StateName::Terminating if after > timeouts.terminate => {
+            let failure = overdue_failure("ending the machine", after);
+            draft.apply(serial, Event::TerminationFailed { failure }, Reason::TerminationOverdue { after });
+        }
+        state @ (StateName::Queued
+        | StateName::Draining
+        | StateName::Drained
+        | StateName::InstallFailed
+        | StateName::TerminationFailed)
+            if after > timeouts.warn =>
+        {
+            let subject = Subject::Instance(draft.instances[&serial].id().clone());
+            draft.note(subject, Severity::Warning, Reason::Stuck { state });
+        }
+        _ => {}
+    }
+}
+
+/// A machine that comes late from the old attempt is claimed or adopted, see `machines`.
+fn ask_again(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeouts) {
+    let attempt = draft.instances[&serial].attempt();
+    if attempt <= timeouts.request_retries {
+        draft.apply(serial, Event::LaunchRequeued, Reason::LaunchUnanswered { after, attempt });
+    } else {
+        let failure = overdue_failure("the launch", after);
+        draft.apply(serial, Event::LaunchFailed { failure }, Reason::LaunchGivenUp { attempts: attempt });
+    }
+}
+
+fn overdue_failure(what: &str, after: Millis) -> Failure {
+    Failure { class: FailureClass::Transient, message: alloc::format!("{what} was not done after {after}") }
+}
