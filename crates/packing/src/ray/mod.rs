@@ -1,1 +1,49 @@
 //! Ray's documented scoring with its oddities repaired.
+//!
+//! Steps, each of which sees what the earlier ones placed: outdated machines, minimums and maximums of the pools,
+//! the maximum over all, floors (against whole machines), gangs and single requests (against what is free, then
+//! on new machines), idle machines. Placing is greedy by a score ([`score`]); several ways of it are tried and the
+//! best is taken ([`choose`]). Where this differs from Ray 2.60.0, and why, is in `docs/ray-differences.md`.
+//!
+//! Equal machines and equal requests are one entry with a count, and no float decides.
+#![deny(clippy::float_arithmetic)]
+
+mod book;
+mod bounds;
+mod choose;
+mod explain;
+mod faults;
+mod fit;
+mod gang;
+mod idle;
+mod ledger;
+mod names;
+mod order;
+mod pass;
+mod plan;
+mod request;
+mod score;
+mod variant;
+mod victims;
+mod world;
+
+use crate::problem::{Decision, Launch, Problem};
+
+/// Answers a problem. Total and deterministic; the order of the input decides only between requests and gangs
+/// that are equal in all that their order depends on.
+pub fn decide(problem: &Problem) -> Decision {
+    let world = world::World::of(problem);
+    let plan = choose::best(&world);
+    let mut decision = Decision::default();
+    for (&(pool, cause), &count) in plan.launches.iter().filter(|(_, count)| **count > 0) {
+        decision.launches.push(Launch { pool, count, cause });
+    }
+    let idle = idle::idle(&world, &plan);
+    decision.removals.extend_from_slice(&plan.standing.removals);
+    decision.removals.extend(idle.removals);
+    decision.kept = idle.kept;
+    decision.pending_unneeded = idle.pending_unneeded;
+    decision.faults = faults::faults(&world, &plan.standing);
+    explain::unplaced(&world, &plan, &mut decision);
+    decision
+}

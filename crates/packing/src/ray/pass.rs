@@ -1,0 +1,272 @@
+//! One pass of placing: again and again the best candidate takes what it can, first among the machines that exist,
+//! then among those that may be launched.
+//!
+//! What a candidate would take stays true until fewer are left of a request than it takes. So each candidate is
+//! judged once and again only then, and a candidate that stays the best is taken many times in one step.
+
+use super::fit::{Ask, Takes, fill};
+use super::ledger::{Kind, Ledger, Slot, Stage};
+use super::score::{Filled, Rule, Score, score};
+use super::variant::Variant;
+use super::world::{Spec, World};
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::cmp::Reverse;
+
+/// `count` machines of a slot take the same.
+pub(super) struct Pick {
+    pub(super) slot: usize,
+    pub(super) count: u64,
+    pub(super) takes: Takes,
+}
+
+/// What a pass found; nothing is booked yet.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// On machines that exist, best first.
+    pub(super) picks: Vec<Pick>,
+    /// On machines to launch: the pool in place of the slot.
+    pub(super) fresh: Vec<Pick>,
+}
+
+/// Counts fits tried, so that improvements end at a stated amount of work and not of time.
+#[derive(Default)]
+pub(super) struct Work(Cell<u64>);
+
+impl Work {
+    pub(super) fn add(&self, n: usize) {
+        self.0.set(self.0.get().saturating_add(n as u64));
+    }
+    pub(super) fn done(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+/// The spec behind a slot.
+pub(super) fn spec<'w>(world: &'w World<'_>, kind: Kind) -> &'w Spec {
+    match kind {
+        Kind::Known(n) => &world.specs[n],
+        Kind::Fresh(n) => &world.fresh[n],
+    }
+}
+
+/// Places what it can of `ask` and leaves the rest in it. `launch`: new machines may be taken.
+pub(super) fn place(
+    world: &World<'_>,
+    work: &Work,
+    variant: &Variant,
+    ledger: &Ledger,
+    ask: &mut Ask,
+    launch: bool,
+) -> Placed {
+    let mut placed = Placed::default();
+    let stages: &[&[Stage]] =
+        if variant.staged { &[&[Stage::Running], &[Stage::Coming]] } else { &[&[Stage::Running, Stage::Coming]] };
+    for stages in stages {
+        let of_stage = |(n, slot): (usize, &Slot)| stages.contains(&slot.stage).then_some((n, slot.count));
+        let supply = ledger.slots.iter().enumerate().filter_map(of_stage).collect();
+        let mut race = Race::new(world, work, variant.existing, &ledger.slots, supply);
+        race.run(ask, u64::MAX, false, &mut placed.picks);
+    }
+    if launch && !ask.is_done() && ledger.total_room > 0 {
+        let cause = crate::problem::LaunchCause::Demand;
+        let slots: Vec<Slot> = (0..world.fresh.len()).map(|pool| Slot::fresh(world, pool, 1, cause)).collect();
+        let supply = ledger.room.iter().copied().enumerate().filter(|(_, room)| *room > 0).collect();
+        let mut race = Race::new(world, work, variant.fresh, &slots, supply);
+        race.run(ask, ledger.total_room, variant.in_turns, &mut placed.fresh);
+    }
+    placed
+}
+
+/// Candidates that compete for requests.
+struct Race<'r, 'a> {
+    world: &'r World<'a>,
+    work: &'r Work,
+    rule: Rule,
+    slots: &'r [Slot],
+    supply: Vec<(usize, u64)>,
+}
+
+/// What a candidate would take.
+#[derive(Default)]
+struct Offer {
+    takes: Takes,
+    /// Changes with every new judgement; an entry of the queue with another number is void.
+    version: u64,
+    turn: u64,
+}
+
+type Queue = BinaryHeap<(Score, Reverse<(u64, usize)>, u64)>;
+
+impl<'r, 'a> Race<'r, 'a> {
+    fn new(
+        world: &'r World<'a>,
+        work: &'r Work,
+        rule: Rule,
+        slots: &'r [Slot],
+        supply: Vec<(usize, u64)>,
+    ) -> Self {
+        Self { world, work, rule, slots, supply }
+    }
+
+    fn run(&mut self, ask: &mut Ask, mut limit: u64, in_turns: bool, picks: &mut Vec<Pick>) {
+        let mut offers: Vec<Offer> = self.supply.iter().map(|_| Offer::default()).collect();
+        let mut queue = Queue::new();
+        // For each item who takes how many of it, at most `most` of them at once.
+        let mut takers: Vec<Vec<usize>> = ask.items.iter().map(|_| Vec::new()).collect();
+        let mut most: Vec<u64> = alloc::vec![0; ask.items.len()];
+        for n in 0..self.supply.len() {
+            offers[n].turn = n as u64;
+            self.judge(n, ask, &mut offers[n], &mut queue, &mut takers, &mut most);
+        }
+        let mut turn = self.supply.len() as u64;
+        while limit > 0 {
+            let Some((best, Reverse((_, n)), version)) = queue.pop() else { break };
+            if offers[n].version != version {
+                continue;
+            }
+            let tied = in_turns && queue.peek().is_some_and(|(other, ..)| *other == best);
+            let (slot, supply) = self.supply[n];
+            let count = if tied { 1 } else { steady(&offers[n].takes, ask, &most).min(supply).min(limit) };
+            for &(item, takes) in &offers[n].takes {
+                ask.items[item].left -= takes * count;
+            }
+            picks.push(Pick { slot, count, takes: offers[n].takes.clone() });
+            limit -= count;
+            self.supply[n].1 -= count;
+            if in_turns {
+                offers[n].turn = turn;
+                turn += 1;
+            }
+            if self.supply[n].1 > 0 {
+                queue.push((best, Reverse((offers[n].turn, n)), version));
+            } else {
+                offers[n].version += 1;
+                offers[n].takes.clear();
+            }
+            let taken = picks.last().map(|pick| pick.takes.clone()).unwrap_or_default();
+            self.review(&taken, ask, &mut offers, &mut queue, &mut takers, &mut most);
+        }
+    }
+
+    /// Judges those again that counted on more of a request than is left.
+    fn review(
+        &self,
+        taken: &Takes,
+        ask: &Ask,
+        offers: &mut [Offer],
+        queue: &mut Queue,
+        takers: &mut [Vec<usize>],
+        most: &mut [u64],
+    ) {
+        for &(item, _) in taken {
+            let left = ask.items[item].left;
+            if left >= most[item] {
+                continue;
+            }
+            let takes = |offer: &Offer| offer.takes.iter().find(|(i, _)| *i == item).map_or(0, |(_, n)| *n);
+            let (stale, fine): (Vec<_>, Vec<_>) =
+                core::mem::take(&mut takers[item]).into_iter().partition(|&n| takes(&offers[n]) > left);
+            most[item] = fine.iter().map(|&n| takes(&offers[n])).max().unwrap_or(0);
+            takers[item] = fine.into_iter().filter(|&n| takes(&offers[n]) > 0).collect();
+            takers[item].sort_unstable();
+            takers[item].dedup();
+            for n in stale {
+                if takes(&offers[n]) > left {
+                    self.judge(n, ask, &mut offers[n], queue, takers, most);
+                }
+            }
+        }
+    }
+
+    fn judge(
+        &self,
+        n: usize,
+        ask: &Ask,
+        offer: &mut Offer,
+        queue: &mut Queue,
+        takers: &mut [Vec<usize>],
+        most: &mut [u64],
+    ) {
+        offer.version += 1;
+        let slot = &self.slots[self.supply[n].0];
+        let spec = spec(self.world, slot.kind);
+        let mut free = slot.free.clone();
+        offer.takes = fill(self.world, ask, spec.class, &mut free);
+        self.work.add(1 + offer.takes.len());
+        if offer.takes.is_empty() || self.supply[n].1 == 0 {
+            return;
+        }
+        for &(item, takes) in &offer.takes {
+            takers[item].push(n);
+            most[item] = most[item].max(takes);
+        }
+        let mark = Mark::of(self.world, self.rule, slot, spec, ask, &offer.takes);
+        let conserve = self.world.problem.conserve_gpu;
+        let has_gpu = self.world.names.gpu.is_some_and(|gpu| spec.total[gpu] > 0);
+        let gpu = if self.rule == Rule::Raw { mark.gpu_named } else { mark.gpu };
+        let filled = Filled {
+            spec,
+            free: &free,
+            label: mark.label,
+            gpu_ok: !conserve || !has_gpu || gpu,
+            touched: mark.touched,
+        };
+        let score = score(self.rule, &filled, &self.world.weights);
+        queue.push((score, Reverse((offer.turn, n)), offer.version));
+    }
+}
+
+/// What is known of a machine from the requests that were placed on it.
+pub(super) struct Mark {
+    pub(super) touched: u128,
+    pub(super) gpu: bool,
+    pub(super) gpu_named: bool,
+    pub(super) label: i64,
+}
+
+impl Mark {
+    pub(super) fn of(
+        world: &World<'_>,
+        rule: Rule,
+        slot: &Slot,
+        spec: &Spec,
+        ask: &Ask,
+        takes: &Takes,
+    ) -> Self {
+        let mut mark =
+            Self { touched: slot.touched, gpu: slot.gpu, gpu_named: slot.gpu_named, label: slot.label };
+        for &(item, _) in takes {
+            let number = ask.items[item].request;
+            let request = &world.requests.all[number];
+            mark.touched |= request.mask;
+            mark.gpu |= request.wants_gpu;
+            mark.gpu_named |= request.names_gpu;
+            if mark.label == 0 {
+                mark.label = preference(world, rule, number, spec.class);
+            }
+        }
+        mark
+    }
+}
+
+/// How well a machine suits the selectors of a request: all of them for the first, one for the last. A selector
+/// that says nothing is no preference, unless it stands behind one that does (Ray counts it always).
+fn preference(world: &World<'_>, rule: Rule, request: usize, class: usize) -> i64 {
+    let lists = world.requests.all[request].lists.iter().map(|&list| &world.requests.lists[list]);
+    let counted = lists.filter(|list| rule == Rule::Raw || list.named);
+    let length = counted.map(|list| list.selectors.len()).max().unwrap_or(0);
+    match world.rank(request, class) {
+        Some(rank) if length > 0 => length as i64 - i64::from(rank),
+        _ => 0,
+    }
+}
+
+/// How many machines may take the same before any candidate would have to be judged again.
+fn steady(takes: &Takes, ask: &Ask, most: &[u64]) -> u64 {
+    let spare = |&(item, n): &(usize, u64)| ask.items[item].left.saturating_sub(most[item]) / n;
+    takes.iter().map(spare).min().unwrap_or(0).saturating_add(1).min(
+        takes.iter().map(|&(item, n)| ask.items[item].left / n).min().unwrap_or(1),
+    )
+}
