@@ -3,7 +3,6 @@
 use crate::input::{Input, Setup};
 use crate::output::{Alarm, Output, Source};
 use crate::room::{Room, Stage};
-use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -115,7 +114,7 @@ impl Engine {
             outputs.push(Output::Alarm(Alarm::PlanDropped { workload, findings }));
         } else if plan.is_empty() {
             room.drop_reports(&snapshot);
-            publish(workload, &plan, outputs);
+            outputs.push(Output::Publish { workload: workload.clone(), plan: Arc::new(plan) });
         } else {
             let plan = Arc::new(plan);
             outputs.push(Output::Commit {
@@ -146,7 +145,7 @@ impl Engine {
         room.apply(&plan, version);
         room.drop_reports(&snapshot);
         run_due(now, room, outputs);
-        publish(workload, &plan, outputs);
+        outputs.push(Output::Publish { workload: workload.clone(), plan });
     }
 
     /// What an effect brought about shows in a look at whom it was about.
@@ -181,14 +180,6 @@ impl Engine {
             }
         }
     }
-}
-
-fn publish(workload: &WorkloadId, plan: &Plan, outputs: &mut Vec<Output>) {
-    outputs.push(Output::Publish {
-        workload: workload.clone(),
-        report: Box::new(plan.report.clone()),
-        notes: plan.notes.clone(),
-    });
 }
 
 /// Hands out the effects that the committed records call for.

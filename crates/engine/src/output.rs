@@ -1,13 +1,12 @@
 //! All that the engine asks for.
 
-use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_audit::Finding;
 use ostler_lifecycle::Effect;
 use ostler_model::{ProviderId, Timestamp, WorkloadId};
-use ostler_planner::{Note, Plan, Report, Snapshot};
+use ostler_planner::{Plan, Snapshot};
 
 /// Something to do. The shell does them in order; each ends in an [`Input`](crate::Input), except where noted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +41,8 @@ pub enum Output {
     Publish {
         /// Whose.
         workload: WorkloadId,
-        /// The whole picture.
-        report: Box<Report>,
-        /// What is worth saying, once each.
-        notes: Vec<Note>,
+        /// What was decided (empty of steps if nothing had to be), and the whole picture.
+        plan: Arc<Plan>,
     },
     /// Look at this sooner than planned: something about it has just changed.
     Look(Source),
