@@ -34,7 +34,7 @@ pub(super) struct Plan {
     pub(super) tasks_left: Vec<u64>,
     /// By gang: it found no place.
     pub(super) gangs_left: Vec<bool>,
-    /// By floor: its first request that found no place, and for how many.
+    /// By floor: a request of it that found no place, and how many requests of the floor did not.
     pub(super) floors_left: Vec<Option<(usize, u64)>>,
     /// Selectors passed over.
     pub(super) misses: u64,
@@ -145,17 +145,12 @@ impl Run<'_, '_> {
         for (n, floor) in self.world.floors.iter().enumerate().rev() {
             for &(request, count) in floor {
                 let missing = left.entry(request).or_default();
-                let here = if refused { count.min(*missing) } else { (*missing).min(count) };
-                *missing -= here;
+                let here = if refused { count } else { count.min(*missing) };
+                *missing -= here.min(*missing);
                 if here > 0 {
-                    self.plan.floors_left[n] = Some((request, here));
+                    let before = self.plan.floors_left[n].map_or(0, |(_, n)| n);
+                    self.plan.floors_left[n] = Some((request, here.saturating_add(before)));
                 }
-            }
-        }
-        if refused {
-            let first = |floor: &Vec<(usize, u64)>| floor.first().copied();
-            for (n, floor) in self.world.floors.iter().enumerate() {
-                self.plan.floors_left[n] = self.plan.floors_left[n].or_else(|| first(floor));
             }
         }
     }
@@ -206,7 +201,7 @@ impl Plan {
     pub(super) fn unplaced(&self) -> u64 {
         let tasks = self.tasks_left.iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         let gangs = self.gangs_left.iter().filter(|left| **left).count() as u64;
-        let floors = self.floors_left.iter().flatten().count() as u64;
+        let floors = self.floors_left.iter().flatten().fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
         tasks.saturating_add(gangs).saturating_add(floors)
     }
     /// Does it place everything that `other` places?
@@ -214,6 +209,10 @@ impl Plan {
         let fewer = |(a, b): (&u64, &u64)| a <= b;
         self.tasks_left.iter().zip(&other.tasks_left).all(fewer)
             && self.gangs_left.iter().zip(&other.gangs_left).all(|(a, b)| a <= b)
-            && self.floors_left.iter().zip(&other.floors_left).all(|(a, b)| a.is_none() || b.is_some())
+            && self.floors_left.iter().zip(&other.floors_left).all(|(a, b)| missing(a) <= missing(b))
     }
+}
+
+fn missing(floor: &Option<(usize, u64)>) -> u64 {
+    floor.map_or(0, |(_, n)| n)
 }
