@@ -30,8 +30,17 @@ pub(super) struct Shape {
     /// It names GPU, be it 0 of it.
     pub(super) names_gpu: bool,
     pub(super) selectors: Option<u32>,
+    /// Its selectors hold for every node.
+    pub(super) any_node: bool,
     /// Not on a node with one of these labels; leaves them on the node that it takes.
     pub(super) apart: List<Label>,
+}
+
+impl Shape {
+    /// It asks for nothing but resources.
+    pub(super) fn is_plain(&self) -> bool {
+        self.any_node && self.apart.is_empty()
+    }
 }
 
 /// Equal requests that follow each other in the order in which they are tried.
@@ -113,6 +122,7 @@ impl<'a> Catalog<'a> {
             needs: self.needs(&request.resources),
             names_gpu: request.resources.iter().any(|amount| amount.0 == "GPU"),
             selectors: self.labels.selectors(request),
+            any_node: request.selectors.is_empty() || request.selectors.iter().any(|rules| rules.is_empty()),
             apart: self.labels.apart(request),
         }
     }

@@ -46,31 +46,67 @@ pub(super) enum Term {
     },
 }
 
+/// A resource that a node has, with the number by which demand knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    name: &'a str,
+    resource: Option<u32>,
+    total: f64,
+    /// `None` where it is not among what is free.
+    free: Option<f64>,
+}
+
+/// Fills `rows`, in the order of `total`.
+pub(super) fn rows<'a>(
+    catalog: &Catalog<'_>,
+    total: &Amounts<'a>,
+    free: &Amounts<'a>,
+    rows: &mut Vec<Row<'a>>,
+) {
+    rows.clear();
+    for (index, &(name, total)) in total.iter().enumerate() {
+        // what is free mostly stands in the same order
+        let same = free.get(index).filter(|amount| amount.0 == name);
+        let free = same.or_else(|| free.iter().find(|amount| amount.0 == name)).map(|amount| amount.1);
+        rows.push(Row { name, resource: catalog.resource(name), total, free });
+    }
+}
+
+impl Row<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.name
+    }
+
+    fn is_gpu(&self) -> bool {
+        self.total > 0.0 && self.name == "GPU"
+    }
+
+    /// The share in use and the item, of a resource that no demand names.
+    fn fixed(&self) -> Option<(f64, f64)> {
+        let free = self.free.filter(|_| self.resource.is_none())?;
+        let used = if free == self.total { 0.0 } else { (self.total - free) / self.total };
+        Some((used, self.total * cubed(used)))
+    }
+}
+
 impl Terms {
-    fn of<'a>(
-        catalog: &Catalog<'_>,
-        total: &[(&'a str, f64)],
-        free: impl Fn(&'a str) -> Option<f64>,
-    ) -> Self {
+    fn of<'a>(catalog: &Catalog<'_>, rows: impl Iterator<Item = Row<'a>>) -> Self {
         let mut terms = Self { least_fixed: f64::INFINITY, ..Self::default() };
-        for &(name, amount) in total.iter().filter(|amount| amount.1 != 0.0) {
-            match (catalog.resource(name), free(name)) {
-                (Some(resource), free) => {
-                    let once_taken = free.is_none();
-                    if !once_taken || catalog.defaults[resource as usize] > 0.0 {
-                        terms.items.push(Term::Of { resource, total: amount, once_taken });
-                        terms.count += u32::from(!once_taken);
-                    }
+        for row in rows.filter(|row| row.total != 0.0) {
+            if let Some(resource) = row.resource {
+                let once_taken = row.free.is_none();
+                if !once_taken || catalog.defaults[resource as usize] > 0.0 {
+                    terms.items.push(Term::Of { resource, total: row.total, once_taken });
+                    terms.count += u32::from(!once_taken);
                 }
-                (None, Some(free)) => terms.fixed(amount, (amount - free) / amount),
-                (None, None) => {}
+            } else if let Some((used, item)) = row.fixed() {
+                terms.fixed(used, item);
             }
         }
         terms
     }
 
-    fn fixed(&mut self, total: f64, used: f64) {
-        let item = total * cubed(used);
+    fn fixed(&mut self, used: f64, item: f64) {
         self.invalid |= !(0.0..=1.0).contains(&used);
         self.least_fixed = self.least_fixed.min(item);
         self.count += 1;
@@ -78,43 +114,35 @@ impl Terms {
             self.items.push(Term::Fixed(item));
         }
     }
-
-    fn key(&self, key: &mut Vec<u64>) {
-        key.extend([u64::from(self.count), self.least_fixed.to_bits(), u64::from(self.invalid)]);
-        for item in &self.items {
-            match *item {
-                Term::Fixed(item) => key.extend([u64::MAX, item.to_bits()]),
-                Term::Of { resource, total, once_taken } => {
-                    key.extend([u64::from(resource) << 1 | u64::from(once_taken), total.to_bits()]);
-                }
-            }
-        }
-        key.push(u64::MAX - 1);
-    }
 }
 
 impl Class {
-    /// The class of a node with these totals, of which this is free: both in the order in which Ray adds up.
-    pub(super) fn of(catalog: &Catalog<'_>, total: &Amounts<'_>, free: &Amounts<'_>, rank: u32) -> Self {
+    /// The class of a node with these resources, in the order in which Ray adds up.
+    pub(super) fn of(catalog: &Catalog<'_>, rows: &[Row<'_>], rank: u32) -> Self {
         let mut has = alloc::vec![false; catalog.resources()];
-        let mut gpu = false;
-        for &(name, amount) in total {
-            gpu |= name == "GPU" && amount > 0.0;
-            if let Some(resource) = catalog.resource(name) {
-                has[resource as usize] = true;
+        rows.iter().filter_map(|row| row.resource).for_each(|resource| has[resource as usize] = true);
+        let all_free = rows.iter().map(|row| Row { free: Some(row.total), ..*row });
+        let terms = [Terms::of(catalog, rows.iter().copied()), Terms::of(catalog, all_free)];
+        Self { rank, gpu: rows.iter().any(Row::is_gpu), has: has.into_boxed_slice(), terms }
+    }
+}
+
+/// Fills `key`: nodes with an equal key are of equal classes.
+pub(super) fn class_key(rows: &[Row<'_>], rank: u32, key: &mut Vec<u64>) {
+    let (mut known, mut zeros, mut gpu) = (0, 0, false);
+    key.clear();
+    for row in rows {
+        gpu |= row.is_gpu();
+        if let Some(resource) = row.resource {
+            key.extend([u64::from(resource) << 1 | u64::from(row.free.is_some()), row.total.to_bits()]);
+        } else if row.total != 0.0 {
+            known += 1;
+            match row.fixed() {
+                Some((_, 0.0)) => zeros += 1,
+                Some((used, item)) => key.extend([u64::MAX, used.to_bits(), item.to_bits()]),
+                None => {}
             }
         }
-        let find = |name: &str| free.iter().find(|amount| amount.0 == name).map(|amount| amount.1);
-        let all = |name: &str| total.iter().find(|amount| amount.0 == name).map(|amount| amount.1);
-        let terms = [Terms::of(catalog, total, find), Terms::of(catalog, total, all)];
-        Self { rank, gpu, has: has.into_boxed_slice(), terms }
     }
-
-    /// Classes of an equal key are equal.
-    pub(super) fn key(&self) -> Vec<u64> {
-        let mut key = Vec::from([u64::from(self.rank), u64::from(self.gpu)]);
-        key.extend(self.has.iter().map(|&has| u64::from(has)));
-        self.terms.iter().for_each(|terms| terms.key(&mut key));
-        key
-    }
+    key.extend([u64::from(rank) << 1 | u64::from(gpu), known, zeros]);
 }

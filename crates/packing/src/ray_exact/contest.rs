@@ -131,7 +131,7 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
             let holding = self.world.nodes[entry.node as usize].holds[self.source as usize];
             *known[holding as usize].get_or_insert_with(|| {
                 let free = self.world.store.held(holding).free;
-                self.world.store.runs(holding) && !self.trial.some_fits(&self.world.catalog, free)
+                self.world.store.runs(holding) && !self.trial.some_fits(free)
             })
         };
         match self.total_left {

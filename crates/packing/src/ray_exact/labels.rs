@@ -87,6 +87,9 @@ impl<'a> Labels<'a> {
     where
         'a: 'l,
     {
+        if self.keys.len() == 0 {
+            return self.set_number(&[]);
+        }
         let mut set = BTreeMap::new();
         for &(key, value) in labels {
             if let Some(key) = self.keys.find(key) {

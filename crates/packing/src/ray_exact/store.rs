@@ -69,10 +69,10 @@ impl Store {
         self.classes.len() as u32 - 1
     }
 
-    pub(super) fn running_class(&mut self, class: Class) -> u32 {
-        let number = self.class_keys.number(&class.key()) as usize;
+    pub(super) fn running_class(&mut self, key: &[u64], class: impl FnOnce() -> Class) -> u32 {
+        let number = self.class_keys.number(key) as usize;
         if number == self.running_classes.len() {
-            let class = self.add_class(class, true);
+            let class = self.add_class(class(), true);
             self.running_classes.push(class);
         }
         self.running_classes[number]

@@ -1,6 +1,7 @@
 //! What one node would take of the requests that are left, and how it would score.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::catalog::{Catalog, Run, Shape};
 use super::class::Class;
@@ -20,6 +21,17 @@ pub(super) enum Mishap {
     LabelConflict(u32),
 }
 
+/// A run with some left, with what is looked at most often.
+#[derive(Debug)]
+struct Active {
+    run: u32,
+    shape: u32,
+    /// Part of the needs.
+    needs: Range<usize>,
+    /// It asks for nothing but resources.
+    plain: bool,
+}
+
 /// Demand that is left, and the room to try it in.
 #[derive(Debug)]
 pub(super) struct Trial<'r> {
@@ -29,7 +41,9 @@ pub(super) struct Trial<'r> {
     source: Source,
     conserve_gpu: bool,
     /// Runs with some left, in order.
-    active: Vec<u32>,
+    active: Vec<Active>,
+    /// What they need, one after the other.
+    needs: Vec<(u32, f64)>,
     /// By active run and resource: what each run from there on needs at least.
     least: Vec<f64>,
     pub(super) free: Vec<f64>,
@@ -47,6 +61,7 @@ impl<'r> Trial<'r> {
             source,
             conserve_gpu,
             active: Vec::new(),
+            needs: Vec::new(),
             least: Vec::new(),
             free: alloc::vec![0.0; catalog.resources()],
             labels: 0,
@@ -59,13 +74,25 @@ impl<'r> Trial<'r> {
 
     /// Drops runs of which nothing is left.
     pub(super) fn forget_finished(&mut self, catalog: &Catalog<'_>) {
-        self.active = (0..self.runs.len() as u32).filter(|&run| self.left[run as usize] > 0).collect();
+        self.active.clear();
+        self.needs.clear();
+        for (run, _) in self.left.iter().enumerate().filter(|(_, left)| **left > 0) {
+            let number = self.runs[run].shape;
+            let shape = &catalog.shapes[number as usize];
+            let start = self.needs.len();
+            self.needs.extend(shape.needs.iter());
+            let (needs, plain) = (start..self.needs.len(), shape.is_plain());
+            self.active.push(Active { run: run as u32, shape: number, needs, plain });
+        }
+        self.find_least();
+    }
+
+    fn find_least(&mut self) {
         let width = self.free.len();
         self.least.clear();
         self.least.resize(self.active.len() * width, 0.0);
         for at in (0..self.active.len()).rev() {
-            let shape = &catalog.shapes[self.runs[self.active[at] as usize].shape as usize];
-            for &(resource, amount) in shape.needs.iter() {
+            for &(resource, amount) in &self.needs[self.active[at].needs.clone()] {
                 let after = self.least.get((at + 1) * width + resource as usize).copied().unwrap_or(amount);
                 self.least[at * width + resource as usize] = amount.min(after);
             }
@@ -73,13 +100,9 @@ impl<'r> Trial<'r> {
     }
 
     /// Whether a node with so much free could take anything at all, by resources alone.
-    pub(super) fn some_fits(&self, catalog: &Catalog<'_>, free: &[u64]) -> bool {
-        let fits = |shape: &Shape| {
-            let mut needs = shape.needs.iter().filter(|need| need.1 > 0.0);
-            needs.all(|need| f64::from_bits(free[need.0 as usize]) >= need.1)
-        };
-        let mut active = self.active.iter();
-        active.any(|&run| fits(&catalog.shapes[self.runs[run as usize].shape as usize]))
+    pub(super) fn some_fits(&self, free: &[u64]) -> bool {
+        let covers = |need: &(u32, f64)| need.1 <= 0.0 || f64::from_bits(free[need.0 as usize]) >= need.1;
+        self.active.iter().any(|active| self.needs[active.needs.clone()].iter().all(covers))
     }
 
     /// Fills `takes`. `free` and `labels` are afterwards what the node would have.
@@ -101,34 +124,45 @@ impl<'r> Trial<'r> {
 
     fn take(&mut self, catalog: &mut Catalog<'_>, takes: &mut Takes) -> Result<(), Mishap> {
         let mut full = self.is_full(0);
-        for at in 0..self.active.len() {
+        for (at, active) in self.active.iter().enumerate() {
             if full {
                 break;
             }
-            let run = self.active[at];
-            let left = self.left[run as usize];
-            let shape = &catalog.shapes[self.runs[run as usize].shape as usize];
-            if let Some(selectors) = shape.selectors
-                && catalog.labels.preference(selectors, self.labels) == 0
-            {
+            let needs = &self.needs[active.needs.clone()];
+            if !fits(&self.free, needs) {
                 continue;
             }
-            let count = if shape.apart.is_empty() {
-                fill(&mut self.free, shape, left)
-            } else if catalog.labels.has_any(self.labels, &shape.apart) || fill(&mut self.free, shape, 1) == 0
-            {
-                0
-            } else {
-                let labels = catalog.labels.with(self.labels, &shape.apart);
-                self.labels = labels.ok_or(Mishap::LabelConflict(run))?;
-                1
-            };
+            let left = self.left[active.run as usize];
+            let most = if active.plain { left } else { self.most(catalog, active, left) };
+            let count = fill(&mut self.free, needs, most);
             if count > 0 {
-                takes.push((run, count));
+                self.labels = self.labels_after(catalog, active)?;
+                takes.push((active.run, count));
                 full = self.is_full(at + 1);
             }
         }
         Ok(())
+    }
+
+    /// How many of the run its selectors and labels allow on the node.
+    fn most(&self, catalog: &mut Catalog<'_>, active: &Active, left: u64) -> u64 {
+        let shape = &catalog.shapes[active.shape as usize];
+        let selected =
+            shape.selectors.is_none_or(|number| catalog.labels.preference(number, self.labels) > 0);
+        match shape.apart.is_empty() {
+            _ if !selected => 0,
+            true => left,
+            false => u64::from(!catalog.labels.has_any(self.labels, &shape.apart)),
+        }
+    }
+
+    /// The labels of the node when it has taken some of the run.
+    fn labels_after(&self, catalog: &mut Catalog<'_>, active: &Active) -> Result<u32, Mishap> {
+        let apart = &catalog.shapes[active.shape as usize].apart;
+        if active.plain || apart.is_empty() {
+            return Ok(self.labels);
+        }
+        catalog.labels.with(self.labels, apart).ok_or(Mishap::LabelConflict(active.run))
     }
 
     /// Whether each run from here on needs more of something than there is.
@@ -170,19 +204,22 @@ fn ask(asked: &mut [u32], number: u32, shape: &Shape, class: &Class) -> u32 {
     new
 }
 
-/// Takes as many of the shape as fit, at most `most`: amounts are subtracted one by one, as doubles, without
-/// tolerance, so that ten times 0.1 need not fit into 1.
-fn fill(free: &mut [f64], shape: &Shape, most: u64) -> u64 {
-    let fits = |free: &[f64]| shape.needs.iter().all(|need| need.1 <= free[need.0 as usize]);
-    if !fits(free) {
-        return 0;
-    }
-    if let Some(count) = fill_exactly(free, shape, most) {
-        return count;
-    }
+/// Whether there is as much of all as is needed, as doubles, without tolerance.
+fn fits(free: &[f64], needs: &[(u32, f64)]) -> bool {
+    needs.iter().all(|need| need.1 <= free[need.0 as usize])
+}
+
+/// Takes as many as fit, at most `most`. Amounts are subtracted one by one, so that ten times 0.1 need not fit into 1.
+fn fill(free: &mut [f64], needs: &[(u32, f64)], most: u64) -> u64 {
+    const SINGLY: u64 = 4; // most nodes take few of one shape; what is faster for many is slower for these
     let mut count = 0;
-    while count < most && fits(free) {
-        for &(resource, amount) in shape.needs.iter() {
+    while count < most && fits(free, needs) {
+        if count == SINGLY
+            && let Some(more) = fill_exactly(free, needs, most - count)
+        {
+            return count + more;
+        }
+        for &(resource, amount) in needs {
             free[resource as usize] -= amount;
         }
         count += 1;
@@ -192,9 +229,9 @@ fn fill(free: &mut [f64], shape: &Shape, most: u64) -> u64 {
 
 /// The same in one step, where all amounts are whole numbers, or multiples of 1/1024, that doubles hold and subtract
 /// exactly.
-fn fill_exactly(free: &mut [f64], shape: &Shape, most: u64) -> Option<u64> {
+fn fill_exactly(free: &mut [f64], needs: &[(u32, f64)], most: u64) -> Option<u64> {
     let mut count = most;
-    let needs = || shape.needs.iter().filter(|need| need.1 > 0.0);
+    let needs = || needs.iter().filter(|need| need.1 > 0.0);
     for &(resource, amount) in needs() {
         let (free, amount, _) = whole(free[resource as usize], amount)?;
         count = count.min(free / amount);

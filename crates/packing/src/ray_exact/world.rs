@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::catalog::Catalog;
-use super::class::Class;
+use super::class::{self, Class, Row};
 use super::decision::{Cause, Demand, NodeRef, Placed, Record};
 use super::input::{Amounts, Input, Instance, Kind, Pool, State};
 use super::score::Real;
@@ -66,12 +66,17 @@ pub(super) struct World<'i, 'a> {
     /// By pool, whether it counts; one that is left out does not.
     pub(super) pools: Vec<bool>,
     types: BTreeMap<&'a str, u32>,
+    /// By instance: its type.
+    kinds: Vec<u32>,
     /// Pools, and types that the configuration does not have.
     pub(super) type_count: usize,
     ranks: Vec<u32>,
     pub(super) store: Store,
     new_slots: Vec<u32>,
     blanks: BTreeMap<(u32, bool), [u32; 2]>,
+    /// Room for `reported`.
+    rows: Vec<Row<'a>>,
+    key: Vec<u64>,
 }
 
 impl<'i, 'a> World<'i, 'a> {
@@ -84,11 +89,14 @@ impl<'i, 'a> World<'i, 'a> {
             placed: Vec::new(),
             pools: (0..input.pools.len()).map(|pool| !left_out.has(Record::Pool(pool))).collect(),
             types: BTreeMap::new(),
+            kinds: Vec::with_capacity(input.instances.len()),
             type_count: 0,
             ranks: Vec::new(),
             store: Store::new(),
             new_slots: Vec::new(),
             blanks: BTreeMap::new(),
+            rows: Vec::new(),
+            key: Vec::new(),
         };
         world.name_types();
         for (index, instance) in input.instances.iter().enumerate() {
@@ -105,10 +113,9 @@ impl<'i, 'a> World<'i, 'a> {
         }
         let mut next = self.input.pools.len() as u32;
         for instance in &self.input.instances {
-            if !self.types.contains_key(instance.pool) {
-                self.types.insert(instance.pool, next);
-                next += 1;
-            }
+            let kind_of = *self.types.entry(instance.pool).or_insert(next);
+            next += u32::from(kind_of == next);
+            self.kinds.push(kind_of);
         }
         self.type_count = next as usize;
         self.ranks = ranks(self);
@@ -127,7 +134,7 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// Puts an instance into the list, if it is one for the scheduler.
     fn adopt(&mut self, index: u32, instance: &'i Instance<'a>) {
-        let kind_of = self.types[instance.pool];
+        let kind_of = self.kinds[index as usize];
         let node = match (instance.state, &instance.node) {
             (State::Other, _) | (State::Running, None) => return,
             (State::Running, Some(node)) => {
@@ -187,7 +194,9 @@ impl<'i, 'a> World<'i, 'a> {
         }
         let nothing = Pool::default();
         let pool = self.pool(kind_of).unwrap_or(&nothing);
-        let class = Class::of(&self.catalog, &pool.resources, &pool.resources, self.ranks[kind_of as usize]);
+        let mut rows = Vec::new();
+        class::rows(&self.catalog, &pool.resources, &pool.resources, &mut rows);
+        let class = Class::of(&self.catalog, &rows, self.ranks[kind_of as usize]);
         let class = self.store.add_class(class, false); // one of its own: Ray never takes nodes of two types for equal
         let labels = self.catalog.labels.set(pool.labels.iter());
         let free = self.free_of(&pool.resources);
@@ -198,10 +207,11 @@ impl<'i, 'a> World<'i, 'a> {
 
     /// What a running node holds.
     fn reported(&mut self, kind_of: u32, node: &super::input::Node<'a>) -> [u32; 2] {
-        let mut total = node.total.clone();
-        total.sort_unstable_by_key(|amount| amount.0);
-        let class = Class::of(&self.catalog, &total, &node.available, self.ranks[kind_of as usize]);
-        let class = self.store.running_class(class);
+        let (rank, catalog) = (self.ranks[kind_of as usize], &self.catalog);
+        class::rows(catalog, &node.total, &node.available, &mut self.rows);
+        self.rows.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+        class::class_key(&self.rows, rank, &mut self.key);
+        let class = self.store.running_class(&self.key, || Class::of(catalog, &self.rows, rank));
         let labels = self.catalog.labels.set(node.labels.iter().chain(&node.dynamic_labels));
         [&node.available, &node.total].map(|amounts| {
             let free = self.free_of(amounts);
