@@ -1,6 +1,8 @@
 //! What the console reads. The daemon's board implements it.
 
+use ostler_model::Timestamp;
 use ostler_wire::Status;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
@@ -14,6 +16,34 @@ pub trait ReadModel: Send + Sync + Debug {
 
     /// `Ok` once every workload and provider has been looked at and the store is ours; else what is missing.
     fn ready(&self) -> Result<(), String>;
+
+    /// `Ok` as long as the loop turns; else since when it does not. A model that is answered by the loop itself has
+    /// nothing to add to the default.
+    fn alive(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What was decided lately, newest first, at most a hundred. A model that keeps none has none.
+    fn recent(&self) -> Vec<JournalLine> {
+        Vec::new()
+    }
+}
+
+/// One line of the journal, for people and for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JournalLine {
+    /// Its number in the store; 0 if it is not stored.
+    pub seq: u64,
+    /// When it was decided.
+    pub at: Timestamp,
+    /// The workload that it is about.
+    pub workload: String,
+    /// What it is about: `instance:i-1`, `pool:cpu` …
+    pub subject: String,
+    /// Stable code of the event or reason.
+    pub code: String,
+    /// In words.
+    pub message: String,
 }
 
 /// Counted since the start. Only ever grows.

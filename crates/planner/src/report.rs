@@ -8,7 +8,9 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
-use ostler_model::{CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Timestamp};
+use ostler_model::{
+    CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Resources, Timestamp,
+};
 use ostler_packing::problem::{Fault, Keep, Unfit};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,8 @@ pub struct Report {
 pub struct PoolReport {
     /// Its name.
     pub pool: PoolId,
+    /// Capacity of each machine.
+    pub resources: Resources,
     /// Workers at least.
     pub min: u32,
     /// Workers at most.
@@ -130,6 +134,7 @@ impl PoolReport {
     fn new(pool: &Pool) -> Self {
         Self {
             pool: pool.id.clone(),
+            resources: pool.resources.clone(),
             min: pool.min,
             max: pool.max,
             states: BTreeMap::new(),

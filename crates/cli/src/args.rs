@@ -1,0 +1,79 @@
+//! What can be called, and the arguments that several commands share.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ostler_model::Scoring;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// An autoscaler: it watches what workloads ask for, decides which machines should exist, and makes it so.
+#[derive(Debug, Parser)]
+#[command(name = "ostler", version, about, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 the answer is no (mistakes, differences, nothing found), \
+                        2 called wrongly, 3 it could not be done.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Watch, decide and act, until stopped
+    Run(RunArgs),
+}
+
+/// Arguments of `ostler run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The configuration
+    #[arg(short, long, value_name = "OSTLER.YAML", required_unless_present = "ray")]
+    pub(crate) file: Option<PathBuf>,
+    /// One Ray cluster: Ray's own cluster file, as it is
+    #[arg(long, value_name = "CLUSTER.YAML", conflicts_with = "file")]
+    pub(crate) ray: Option<PathBuf>,
+    /// The GCS of the one Ray workload [default: the file's, else $RAY_ADDRESS, else 127.0.0.1:6379]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) address: Option<String>,
+    /// The store [default: the file's, else ~/.local/state/ostler/NAME.db]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+    /// Where the API listens [default: the file's, else 127.0.0.1:4280]
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Write each snapshot and its plan into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// How options are compared, for every workload [default: the file's]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<PolicyName>,
+    /// Form of the log on stderr
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: Format,
+}
+
+/// A scoring policy by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PolicyName {
+    /// Ray's documented scoring, with its oddities repaired
+    Ray,
+    /// Every decision as Ray 2.60.0 makes it
+    RayExact,
+}
+
+impl From<PolicyName> for Scoring {
+    fn from(name: PolicyName) -> Self {
+        match name {
+            PolicyName::Ray => Self::Ray,
+            PolicyName::RayExact => Self::RayExact,
+        }
+    }
+}
+
+/// For people or for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Format {
+    /// For people; may change
+    #[default]
+    Text,
+    /// For programs; stays as it is within a version of the format
+    Json,
+}
