@@ -8,6 +8,7 @@ use ostler_testkit::ray_case::Case;
 use ostler_testkit::ray_problem::problem;
 
 fn main() {
+    let repeats = std::env::var("REPEATS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     for path in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&path).expect("a file of one case");
         let case: Case = serde_json::from_str(&text).expect("a case");
@@ -15,7 +16,7 @@ fn main() {
         drop(text);
         let mut best = u128::MAX;
         let mut launched = 0;
-        for _ in 0..5 {
+        for _ in 0..repeats {
             let start = Instant::now();
             let decision = decide(&problem);
             best = best.min(start.elapsed().as_micros());

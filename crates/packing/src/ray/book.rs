@@ -23,7 +23,7 @@ pub(super) fn book(
     let mut next: Vec<Slot> = Vec::with_capacity(slots.len() + placed.picks.len() + placed.fresh.len());
     for pick in &placed.picks {
         let taken = split(&mut slots[pick.slot], pick.count);
-        taken.members.iter().for_each(|&machine| used(machine));
+        taken.machines().iter().for_each(|&machine| used(machine));
         next.push(with(world, rule, taken, ask, &pick.takes));
     }
     next.extend(slots.into_iter().filter(|slot| slot.count > 0));
@@ -40,8 +40,10 @@ pub(super) fn book(
 fn split(slot: &mut Slot, count: u64) -> Slot {
     let mut taken = slot.clone();
     taken.count = count;
-    taken.members = slot.members.drain(..slot.members.len().min(usize::try_from(count).unwrap_or(usize::MAX))).collect();
     slot.count -= count;
+    if !slot.members.is_empty() {
+        slot.first += usize::try_from(count).unwrap_or(0);
+    }
     taken
 }
 
@@ -93,23 +95,21 @@ pub(super) fn shrink(world: &World<'_>, ledger: &Ledger, ask: &Ask, placed: &mut
 }
 
 fn lighter(world: &World<'_>, room: &[u64], ask: &Ask, pick: &Pick) -> Option<usize> {
-    let weight = |pool: usize| world.weight(&world.fresh[pool].total);
-    let suits = |pool: usize| {
-        let free = &world.fresh[pool].total;
-        let mut need = alloc::vec![0_i128; free.len()];
-        for &(item, n) in &pick.takes {
-            let request = &world.requests.all[ask.items[item].request];
-            request.need.iter().for_each(|&(r, a)| need[r] += a * i128::from(n));
+    let mut need = alloc::vec![0_i128; world.names.len()];
+    for &(item, n) in &pick.takes {
+        let request = &world.requests.all[ask.items[item].request];
+        request.need.iter().for_each(|&(r, a)| need[r] += a * i128::from(n));
+    }
+    let as_good = |pool: usize| {
+        pick.takes.iter().all(|&(item, _)| {
             let rank = |pool: usize| world.rank(ask.items[item].request, world.fresh[pool].class);
-            if rank(pool).is_none() || rank(pool) > rank(pick.slot) {
-                return false;
-            }
-        }
-        need.iter().zip(free).all(|(need, free)| need <= free)
-            && wasted(world, pool, ask, pick) <= wasted(world, pick.slot, ask, pick)
+            rank(pool).is_some_and(|r| Some(r) <= rank(pick.slot))
+        })
     };
-    let better = (0..room.len()).filter(|&p| room[p] > 0 && weight(p) < weight(pick.slot) && suits(p));
-    better.min_by_key(|&p| weight(p))
+    let lighter = world.by_weight.iter().take_while(|&&p| world.fresh_weight[p] < world.fresh_weight[pick.slot]);
+    let fits = |pool: usize| need.iter().zip(&world.fresh[pool].total).all(|(need, total)| need <= total);
+    let no_waste = |pool: usize| wasted(world, pool, ask, pick) <= wasted(world, pick.slot, ask, pick);
+    lighter.copied().find(|&p| room[p] > 0 && fits(p) && as_good(p) && no_waste(p))
 }
 
 /// Accelerators of a pool's machine that nothing here asks for.

@@ -35,6 +35,7 @@ pub(super) fn standing(world: &World<'_>, raw: bool) -> Standing {
         room: Vec::new(),
         total_room: 0,
     };
+    world.released.iter().for_each(|removal| out.stays[removal.machine] = false);
     out.outdated(world);
     for pool in 0..problem.pools.len() {
         let over = out.count(world, Some(pool)).saturating_sub(limit(world, pool));

@@ -5,6 +5,7 @@
 //! the lightest; equals go to the documented scoring, which is tried first.
 
 use super::bounds::{Standing, standing};
+use super::ledger::{Slot, slots};
 use super::pass::Work;
 use super::plan::{Plan, run};
 use super::variant::{DOCUMENTED, OTHERS, RAY, Variant};
@@ -19,7 +20,10 @@ const ENOUGH: u64 = 400_000;
 pub(super) fn best(world: &World<'_>) -> Plan {
     let work = Work::default();
     let standings = Standings::of(world);
-    let attempt = |variant: &Variant| run(world, &work, variant, standings.of_variant(variant));
+    let attempt = |variant: &Variant| {
+        let (standing, slots) = standings.of_variant(variant);
+        run(world, &work, variant, standing, slots)
+    };
     let documented = attempt(&DOCUMENTED);
     if documented.unplaced() == 0 && !launches_for_demand(&documented) {
         return documented;
@@ -53,19 +57,24 @@ fn is_more_than(world: &World<'_>, plan: &Plan, ray: &Plan) -> bool {
     mine != rays && mine.iter().zip(&rays).all(|(a, b)| a >= b) && plan.unplaced() >= ray.unplaced()
 }
 
-/// Who stays, by either order of victims; one and the same where nobody has to go.
+/// Who stays, by either order of victims, and what is free there; one and the same where nobody has to go.
 struct Standings {
-    warm: Rc<Standing>,
-    raw: Rc<Standing>,
+    warm: Rc<(Rc<Standing>, Vec<Slot>)>,
+    raw: Rc<(Rc<Standing>, Vec<Slot>)>,
 }
 
 impl Standings {
     fn of(world: &World<'_>) -> Self {
-        let warm = Rc::new(standing(world, false));
-        let raw = if warm.removals.is_empty() { Rc::clone(&warm) } else { Rc::new(standing(world, true)) };
+        let by = |raw| {
+            let standing = standing(world, raw);
+            let slots = slots(world, &standing.stays, false);
+            Rc::new((Rc::new(standing), slots))
+        };
+        let warm = by(false);
+        let raw = if warm.0.removals.is_empty() { Rc::clone(&warm) } else { by(true) };
         Self { warm, raw }
     }
-    fn of_variant(&self, variant: &Variant) -> &Rc<Standing> {
+    fn of_variant(&self, variant: &Variant) -> &(Rc<Standing>, Vec<Slot>) {
         if variant.raw_victims { &self.raw } else { &self.warm }
     }
 }

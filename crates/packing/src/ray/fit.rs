@@ -17,22 +17,31 @@ pub(super) type Takes = Vec<(usize, u64)>;
 /// Requests to place together with what holds for all of them.
 pub(super) struct Ask {
     pub(super) items: Vec<Item>,
-    /// For each position: what every request from there on needs at least.
-    least: Vec<Vec<(usize, i128)>>,
+    /// Positions of the items of which some are left, each with what every one from there on needs at least.
+    live: Vec<(usize, Need)>,
     /// A machine takes one only, and none if it has a part of this gang.
     pub(super) apart: Option<usize>,
 }
 
+/// Amounts by resource number.
+type Need = Vec<(usize, i128)>;
+
 impl Ask {
     pub(super) fn of(world: &World<'_>, items: Vec<Item>, apart: Option<usize>) -> Self {
-        let mut least: Vec<Vec<(usize, i128)>> = Vec::with_capacity(items.len());
-        for item in items.iter().rev() {
+        let mut ask = Self { items, live: Vec::new(), apart };
+        ask.refresh(world);
+        ask
+    }
+    /// Forgets items of which none are left.
+    pub(super) fn refresh(&mut self, world: &World<'_>) {
+        let mut live: Vec<(usize, Need)> = Vec::with_capacity(self.items.len());
+        for (position, item) in self.items.iter().enumerate().rev().filter(|(_, item)| item.left > 0) {
             let need = &world.requests.all[item.request].need;
-            let common = least.last().map_or_else(|| need.clone(), |later| common(need, later));
-            least.push(common);
+            let least = live.last().map_or_else(|| need.clone(), |(_, later)| common(need, later));
+            live.push((position, least));
         }
-        least.reverse();
-        Self { items, least, apart }
+        live.reverse();
+        self.live = live;
     }
     pub(super) fn is_done(&self) -> bool {
         self.items.iter().all(|item| item.left == 0)
@@ -40,23 +49,24 @@ impl Ask {
 }
 
 /// What both need at least.
-fn common(a: &[(usize, i128)], b: &[(usize, i128)]) -> Vec<(usize, i128)> {
+fn common(a: &[(usize, i128)], b: &[(usize, i128)]) -> Need {
     let in_b = |r: usize| b.iter().find(|(other, _)| *other == r).map(|(_, amount)| *amount);
     a.iter().filter_map(|&(r, amount)| Some((r, amount.min(in_b(r)?)))).collect()
 }
 
-/// Fills one machine; `free` becomes what is left on it.
-pub(super) fn fill(world: &World<'_>, ask: &Ask, class: usize, free: &mut [i128]) -> Takes {
-    let mut takes = Vec::new();
+/// Fills one machine; `free` becomes what is left on it, `takes` what it takes.
+pub(super) fn fill(world: &World<'_>, ask: &Ask, class: usize, free: &mut [i128], takes: &mut Takes) {
+    takes.clear();
     if ask.apart.is_some_and(|gang| world.classes[class].parts_of.contains(&gang)) {
-        return takes;
+        return;
     }
     let mut checked = false;
-    for (position, item) in ask.items.iter().enumerate() {
+    for &(position, ref least) in &ask.live {
+        let item = &ask.items[position];
         if item.left == 0 {
             continue;
         }
-        if !checked && ask.least[position].iter().any(|&(r, amount)| free[r] < amount) {
+        if !checked && least.iter().any(|&(r, amount)| free[r] < amount) {
             break;
         }
         checked = true;
@@ -73,7 +83,6 @@ pub(super) fn fill(world: &World<'_>, ask: &Ask, class: usize, free: &mut [i128]
         }
         checked = false;
     }
-    takes
 }
 
 /// Does one of it fit?

@@ -19,7 +19,8 @@ pub(super) struct Idle {
 
 pub(super) fn idle(world: &World<'_>, plan: &Plan) -> Idle {
     let mut why: Vec<Option<Keep>> = (0..world.hosts.len()).map(|n| Some(reason(world, plan, n))).collect();
-    plan.standing.removals.iter().for_each(|removal| why[removal.machine] = None);
+    let gone = plan.standing.removals.iter().chain(&world.released);
+    gone.for_each(|removal| why[removal.machine] = None);
     let mut pools: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
     for &n in world.canonical.iter().filter(|&&n| plan.standing.stays[n]) {
         pools.entry(world.pool_of[n]).or_default().push(n);

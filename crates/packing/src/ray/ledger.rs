@@ -1,8 +1,10 @@
 //! What is free where: machines that are alike, with a count. Placing is tried on it and booked when it holds.
 
+use super::fit::fits;
 use super::world::World;
 use crate::problem::{LaunchCause, Phase};
 use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 /// Machines that are alike.
@@ -14,8 +16,10 @@ pub(super) struct Slot {
     pub(super) free: Vec<i128>,
     /// How many there are.
     pub(super) count: u64,
-    /// Those that exist, the one to fill first in front; empty for machines that are to be launched.
-    pub(super) members: Vec<usize>,
+    /// Those that exist, from `first` on, the one to fill first in front; empty for machines to be launched.
+    pub(super) members: Rc<[usize]>,
+    /// Where in `members` the machines of this slot begin.
+    pub(super) first: usize,
     /// How far they are: machines at work before those on their way.
     pub(super) stage: Stage,
     /// Resources that something placed here asks for.
@@ -25,7 +29,7 @@ pub(super) struct Slot {
     /// The same for one that only names it.
     pub(super) gpu_named: bool,
     /// The preference of the first request with selectors that was placed here.
-    pub(super) label: i64,
+    pub(super) label: i32,
     /// What they are launched for.
     pub(super) cause: Option<LaunchCause>,
 }
@@ -62,7 +66,8 @@ impl Slot {
             kind: Kind::Fresh(pool),
             free: world.fresh[pool].total.clone(),
             count,
-            members: Vec::new(),
+            members: Rc::new([]),
+            first: 0,
             stage: Stage::Coming,
             touched: 0,
             gpu: false,
@@ -71,14 +76,23 @@ impl Slot {
             cause: Some(cause),
         }
     }
+    /// The machines of this slot, if they exist.
+    pub(super) fn machines(&self) -> &[usize] {
+        let all = self.members.get(self.first..).unwrap_or_default();
+        &all[..all.len().min(usize::try_from(self.count).unwrap_or(usize::MAX))]
+    }
 }
 
-/// Groups the machines that stay. `whole`: as if nothing ran on them, as floors see them.
+/// Groups the machines that stay. `whole`: as if nothing ran on them, as floors see them. Machines on which no
+/// request fits are left out: nothing can happen to them.
 pub(super) fn slots(world: &World<'_>, stays: &[bool], whole: bool) -> Vec<Slot> {
     let mut groups: BTreeMap<(usize, Stage, &[i128]), Vec<usize>> = BTreeMap::new();
     for &machine in &world.canonical {
         let (true, Some((spec, free))) = (stays[machine], &world.hosts[machine]) else { continue };
         let free = if whole { &world.specs[*spec].total } else { free };
+        if !world.requests.all.iter().any(|request| fits(request, free)) {
+            continue;
+        }
         let stage = stage(world.problem.machines[machine].phase);
         groups.entry((*spec, stage, free)).or_default().push(machine);
     }
@@ -93,7 +107,8 @@ pub(super) fn slots(world: &World<'_>, stays: &[bool], whole: bool) -> Vec<Slot>
                 kind: Kind::Known(spec),
                 free: free.to_vec(),
                 count: members.len() as u64,
-                members,
+                members: members.into(),
+                first: 0,
                 stage,
                 touched: 0,
                 gpu: false,

@@ -32,18 +32,30 @@ use crate::problem::{Decision, Launch, Problem};
 /// Answers a problem. Total and deterministic; the order of the input decides only between requests and gangs
 /// that are equal in all that their order depends on.
 pub fn decide(problem: &Problem) -> Decision {
-    let world = world::World::of(problem);
-    let plan = choose::best(&world);
+    let mut world = world::World::of(problem);
+    let (plan, idle) = settle(&mut world);
     let mut decision = Decision::default();
     for (&(pool, cause), &count) in plan.launches.iter().filter(|(_, count)| **count > 0) {
         decision.launches.push(Launch { pool, count, cause });
     }
-    let idle = idle::idle(&world, &plan);
     decision.removals.extend_from_slice(&plan.standing.removals);
-    decision.removals.extend(idle.removals);
-    decision.kept = idle.kept;
-    decision.pending_unneeded = idle.pending_unneeded;
+    decision.removals.append(&mut world.released);
     decision.faults = faults::faults(&world, &plan.standing);
     explain::unplaced(&world, &plan, &mut decision);
+    decision.kept = idle.kept;
+    decision.pending_unneeded = idle.pending_unneeded;
     decision
+}
+
+/// An idle machine that goes leaves its room to others, in this same decision: so it is made again without them,
+/// until none goes. Each round but the last lets at least one machine go.
+fn settle(world: &mut world::World<'_>) -> (plan::Plan, idle::Idle) {
+    loop {
+        let plan = choose::best(world);
+        let mut idle = idle::idle(world, &plan);
+        if idle.removals.is_empty() {
+            return (plan, idle);
+        }
+        world.released.append(&mut idle.removals);
+    }
 }

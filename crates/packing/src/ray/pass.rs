@@ -11,7 +11,7 @@ use super::variant::Variant;
 use super::world::{Spec, World};
 use alloc::collections::BinaryHeap;
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::cmp::Reverse;
 
 /// `count` machines of a slot take the same.
@@ -61,12 +61,17 @@ pub(super) fn place(
     launch: bool,
 ) -> Placed {
     let mut placed = Placed::default();
-    let stages: &[&[Stage]] =
-        if variant.staged { &[&[Stage::Running], &[Stage::Coming]] } else { &[&[Stage::Running, Stage::Coming]] };
-    for stages in stages {
+    // Filled stage by stage, machines on their way are chosen as they were when they were launched; so what was
+    // launched for a demand is found to suffice for it.
+    let stages: &[(&[Stage], Rule)] = if variant.staged {
+        &[(&[Stage::Running], variant.existing), (&[Stage::Coming], variant.fresh)]
+    } else {
+        &[(&[Stage::Running, Stage::Coming], variant.existing)]
+    };
+    for &(stages, rule) in stages {
         let of_stage = |(n, slot): (usize, &Slot)| stages.contains(&slot.stage).then_some((n, slot.count));
         let supply = ledger.slots.iter().enumerate().filter_map(of_stage).collect();
-        let mut race = Race::new(world, work, variant.existing, &ledger.slots, supply);
+        let mut race = Race::new(world, work, rule, &ledger.slots, supply);
         race.run(ask, u64::MAX, false, &mut placed.picks);
     }
     if launch && !ask.is_done() && ledger.total_room > 0 {
@@ -86,6 +91,8 @@ struct Race<'r, 'a> {
     rule: Rule,
     slots: &'r [Slot],
     supply: Vec<(usize, u64)>,
+    /// What is left on the candidate that is being judged.
+    scratch: RefCell<Vec<i128>>,
 }
 
 /// What a candidate would take.
@@ -93,11 +100,11 @@ struct Race<'r, 'a> {
 struct Offer {
     takes: Takes,
     /// Changes with every new judgement; an entry of the queue with another number is void.
-    version: u64,
-    turn: u64,
+    version: u32,
+    turn: u32,
 }
 
-type Queue = BinaryHeap<(Score, Reverse<(u64, usize)>, u64)>;
+type Queue = BinaryHeap<(Score, Reverse<(u32, u32)>, u32)>;
 
 impl<'r, 'a> Race<'r, 'a> {
     fn new(
@@ -107,7 +114,7 @@ impl<'r, 'a> Race<'r, 'a> {
         slots: &'r [Slot],
         supply: Vec<(usize, u64)>,
     ) -> Self {
-        Self { world, work, rule, slots, supply }
+        Self { world, work, rule, slots, supply, scratch: RefCell::default() }
     }
 
     fn run(&mut self, ask: &mut Ask, mut limit: u64, in_turns: bool, picks: &mut Vec<Pick>) {
@@ -117,12 +124,13 @@ impl<'r, 'a> Race<'r, 'a> {
         let mut takers: Vec<Vec<usize>> = ask.items.iter().map(|_| Vec::new()).collect();
         let mut most: Vec<u64> = alloc::vec![0; ask.items.len()];
         for n in 0..self.supply.len() {
-            offers[n].turn = n as u64;
+            offers[n].turn = n as u32;
             self.judge(n, ask, &mut offers[n], &mut queue, &mut takers, &mut most);
         }
-        let mut turn = self.supply.len() as u64;
+        let mut turn = self.supply.len() as u32;
         while limit > 0 {
             let Some((best, Reverse((_, n)), version)) = queue.pop() else { break };
+            let n = n as usize;
             if offers[n].version != version {
                 continue;
             }
@@ -132,17 +140,20 @@ impl<'r, 'a> Race<'r, 'a> {
             for &(item, takes) in &offers[n].takes {
                 ask.items[item].left -= takes * count;
             }
+            if offers[n].takes.iter().any(|&(item, _)| ask.items[item].left == 0) {
+                ask.refresh(self.world);
+            }
             picks.push(Pick { slot, count, takes: offers[n].takes.clone() });
             limit -= count;
             self.supply[n].1 -= count;
             if in_turns {
                 offers[n].turn = turn;
-                turn += 1;
+                turn = turn.saturating_add(1);
             }
             if self.supply[n].1 > 0 {
-                queue.push((best, Reverse((offers[n].turn, n)), version));
+                queue.push((best, Reverse((offers[n].turn, n as u32)), version));
             } else {
-                offers[n].version += 1;
+                offers[n].version = offers[n].version.wrapping_add(1);
                 offers[n].takes.clear();
             }
             let taken = picks.last().map(|pick| pick.takes.clone()).unwrap_or_default();
@@ -189,11 +200,13 @@ impl<'r, 'a> Race<'r, 'a> {
         takers: &mut [Vec<usize>],
         most: &mut [u64],
     ) {
-        offer.version += 1;
+        offer.version = offer.version.wrapping_add(1);
         let slot = &self.slots[self.supply[n].0];
         let spec = spec(self.world, slot.kind);
-        let mut free = slot.free.clone();
-        offer.takes = fill(self.world, ask, spec.class, &mut free);
+        let mut scratch = self.scratch.borrow_mut();
+        let free: &mut Vec<i128> = &mut scratch;
+        free.clone_from(&slot.free);
+        fill(self.world, ask, spec.class, free, &mut offer.takes);
         self.work.add(1 + offer.takes.len());
         if offer.takes.is_empty() || self.supply[n].1 == 0 {
             return;
@@ -208,13 +221,13 @@ impl<'r, 'a> Race<'r, 'a> {
         let gpu = if self.rule == Rule::Raw { mark.gpu_named } else { mark.gpu };
         let filled = Filled {
             spec,
-            free: &free,
+            free,
             label: mark.label,
             gpu_ok: !conserve || !has_gpu || gpu,
             touched: mark.touched,
         };
         let score = score(self.rule, &filled, &self.world.weights);
-        queue.push((score, Reverse((offer.turn, n)), offer.version));
+        queue.push((score, Reverse((offer.turn, n as u32)), offer.version));
     }
 }
 
@@ -223,7 +236,7 @@ pub(super) struct Mark {
     pub(super) touched: u128,
     pub(super) gpu: bool,
     pub(super) gpu_named: bool,
-    pub(super) label: i64,
+    pub(super) label: i32,
 }
 
 impl Mark {
@@ -253,12 +266,12 @@ impl Mark {
 
 /// How well a machine suits the selectors of a request: all of them for the first, one for the last. A selector
 /// that says nothing is no preference, unless it stands behind one that does (Ray counts it always).
-fn preference(world: &World<'_>, rule: Rule, request: usize, class: usize) -> i64 {
+fn preference(world: &World<'_>, rule: Rule, request: usize, class: usize) -> i32 {
     let lists = world.requests.all[request].lists.iter().map(|&list| &world.requests.lists[list]);
     let counted = lists.filter(|list| rule == Rule::Raw || list.named);
     let length = counted.map(|list| list.selectors.len()).max().unwrap_or(0);
     match world.rank(request, class) {
-        Some(rank) if length > 0 => length as i64 - i64::from(rank),
+        Some(rank) if length > 0 => i32::try_from(length).unwrap_or(i32::MAX) - i32::try_from(rank).unwrap_or(0),
         _ => 0,
     }
 }

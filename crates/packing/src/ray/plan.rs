@@ -54,10 +54,17 @@ pub(super) struct Run<'r, 'a> {
     pub(super) plan: Plan,
 }
 
-pub(super) fn run(world: &World<'_>, work: &Work, variant: &Variant, standing: &Rc<Standing>) -> Plan {
+/// `slots` are the machines that stay.
+pub(super) fn run(
+    world: &World<'_>,
+    work: &Work,
+    variant: &Variant,
+    standing: &Rc<Standing>,
+    slots: &[Slot],
+) -> Plan {
     let problem = world.problem;
     let mut all = minimum(world, standing);
-    all.extend(slots(world, &standing.stays, false));
+    all.extend_from_slice(slots);
     let plan = Plan {
         standing: Rc::clone(standing),
         launches: standing.minimum.iter().map(|&(pool, n)| ((pool, LaunchCause::Min), n)).collect(),
@@ -176,7 +183,7 @@ impl Run<'_, '_> {
 impl Plan {
     fn weigh(&mut self, world: &World<'_>) {
         let weight = |(&(pool, _), &n): (&(usize, LaunchCause), &u64)| {
-            world.weight(&world.fresh[pool].total).saturating_mul(i128::from(n))
+            world.fresh_weight[pool].saturating_mul(i128::from(n))
         };
         self.cost = self.launches.iter().map(weight).fold(0, i128::saturating_add);
         let idle = |slot: &&Slot| match (slot.kind, slot.cause) {

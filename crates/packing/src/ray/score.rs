@@ -2,7 +2,6 @@
 
 use super::world::Spec;
 use super::request::bit;
-use ostler_model::Quantity;
 
 /// A share of one, in 2⁻⁴⁰: fine enough that no two amounts a person writes down fall together.
 pub(super) const WHOLE: i128 = 1 << 40;
@@ -32,7 +31,7 @@ pub(super) enum Rule {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
     /// Preference of the label selectors that it meets.
-    label: i64,
+    label: i32,
     /// Not a GPU machine, or its GPUs are wanted.
     gpu_ok: bool,
     /// Types of resources on it that are asked for.
@@ -41,16 +40,15 @@ pub(super) struct Score {
     least: i128,
     /// All of them on average.
     mean: i128,
-    recoverable: Quantity,
-    priority: i32,
-    availability: Quantity,
+    /// Likely to be had, and of high priority.
+    standing: u32,
 }
 
 /// What is on a candidate once it has taken what it can.
 pub(super) struct Filled<'a> {
     pub(super) spec: &'a Spec,
     pub(super) free: &'a [i128],
-    pub(super) label: i64,
+    pub(super) label: i32,
     pub(super) gpu_ok: bool,
     pub(super) touched: u128,
 }
@@ -68,9 +66,7 @@ pub(super) fn score(rule: Rule, filled: &Filled<'_>, weights: &[i128]) -> Score 
         matched: if rule == Rule::Value { 0 } else { (filled.touched & spec.has).count_ones() },
         least,
         mean,
-        recoverable: spec.recoverable,
-        priority: spec.priority,
-        availability: spec.availability,
+        standing: spec.standing,
     }
 }
 

@@ -51,14 +51,16 @@ pub(super) const DOCUMENTED: Variant = Variant {
     shrink: true,
 };
 
-/// Others, the most promising first.
-pub(super) const OTHERS: [Variant; 8] = [
+/// Others, the most promising first. The staged ones find that what was launched suffices; see [`super::pass`].
+pub(super) const OTHERS: [Variant; 10] = [
     Variant { fresh: Rule::Value, ..DOCUMENTED },
     Variant { staged: true, ..DOCUMENTED },
+    Variant { fresh: Rule::Value, staged: true, ..DOCUMENTED },
     Variant { raw_order: true, fresh: Rule::Value, ..DOCUMENTED },
+    Variant { raw_order: true, fresh: Rule::Value, staged: true, ..DOCUMENTED },
     Variant { all_or_nothing: false, shrink: true, ..RAY },
     Variant { shrink: true, ..RAY },
-    Variant { fresh: Rule::Value, staged: true, spread: false, ..DOCUMENTED },
+    Variant { staged: true, ..RAY },
     Variant { existing: Rule::Raw, fresh: Rule::Value, raw_order: true, spread: false, ..DOCUMENTED },
-    Variant { staged: true, raw_victims: true, raw_order: true, in_turns: false, shrink: true, ..RAY },
+    Variant { existing: Rule::Value, fresh: Rule::Value, spread: false, ..DOCUMENTED },
 ];

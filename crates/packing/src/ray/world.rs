@@ -3,7 +3,7 @@
 use super::names::{Names, shapes};
 use super::request::{Requests, bit};
 use super::score::cubed;
-use crate::problem::{Machine, Phase, Problem, Up};
+use crate::problem::{Machine, Phase, PoolOption, Problem, Removal, Up};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -26,9 +26,8 @@ pub(super) struct Spec {
     pub(super) rest: Rest,
     /// Label class: which selectors it meets, which gangs it must keep off.
     pub(super) class: usize,
-    pub(super) recoverable: Quantity,
-    pub(super) priority: i32,
-    pub(super) availability: Quantity,
+    /// Rank of its pool by recoverable availability, priority, availability; higher is better.
+    pub(super) standing: u32,
 }
 
 /// `v · u³` of the resources that have no number, summed up.
@@ -65,6 +64,10 @@ pub(super) struct World<'a> {
     pub(super) weights: Vec<i128>,
     /// An empty machine of each pool.
     pub(super) fresh: Vec<Spec>,
+    /// What it weighs.
+    pub(super) fresh_weight: Vec<i128>,
+    /// Pools by that.
+    pub(super) by_weight: Vec<usize>,
     pub(super) classes: Vec<Class>,
     /// Distinct kinds of machines that exist.
     pub(super) specs: Vec<Spec>,
@@ -74,6 +77,8 @@ pub(super) struct World<'a> {
     pub(super) pool_of: Vec<Option<usize>>,
     /// Machines by instance id, so that the order of the input decides nothing.
     pub(super) canonical: Vec<usize>,
+    /// Machines that were found idle, and go.
+    pub(super) released: Vec<Removal>,
     /// The request of each task.
     pub(super) tasks: Vec<usize>,
     /// The versions of each gang, in order of preference.
@@ -94,9 +99,12 @@ impl<'a> World<'a> {
             pool_of: problem.machines.iter().map(|m| pools.get(&m.pool).copied()).collect(),
             requests: Requests::default(),
             fresh: Vec::new(),
+            fresh_weight: Vec::new(),
+            by_weight: Vec::new(),
             classes: Vec::new(),
             specs: Vec::new(),
             hosts: Vec::new(),
+            released: Vec::new(),
             tasks: Vec::new(),
             gangs: Vec::new(),
             floors: Vec::new(),
@@ -149,11 +157,12 @@ impl<'a> World<'a> {
                 rest,
                 class,
                 total,
-                recoverable: option.recoverable,
-                priority: option.pool.priority,
-                availability: option.availability,
+                standing: standing(problem, option),
             });
         }
+        self.fresh_weight = self.fresh.iter().map(|spec| self.weight(&spec.total)).collect();
+        self.by_weight = (0..self.fresh.len()).collect();
+        self.by_weight.sort_by_key(|&pool| self.fresh_weight[pool]);
         let mut known: BTreeMap<Spec, usize> = BTreeMap::new();
         for (n, machine) in problem.machines.iter().enumerate() {
             let host = self.host(n, machine, &mut classes).map(|(spec, free)| {
@@ -190,9 +199,7 @@ impl<'a> World<'a> {
             rest: rest(up, &self.names),
             class: classes.number(&up.labels, self),
             total,
-            recoverable: fresh.map_or(Quantity::ONE, |f| f.recoverable),
-            priority: fresh.map_or(0, |f| f.priority),
-            availability: fresh.map_or(Quantity::ONE, |f| f.availability),
+            standing: fresh.map_or(0, |f| f.standing),
         };
         Some((spec, free))
     }
@@ -217,7 +224,7 @@ impl<'a> World<'a> {
         lists.iter().try_fold(0, |worst, &list| self.classes[class].met[list].map(|met| worst.max(met)))
     }
     /// What a machine weighs, in 2⁻²⁰ ten-thousandths of a CPU; the machine itself counts as half a CPU.
-    pub(super) fn weight(&self, total: &[i128]) -> i128 {
+    fn weight(&self, total: &[i128]) -> i128 {
         let own = 5_000 << 20;
         let parts = total.iter().zip(&self.weights);
         parts.fold(own, |sum: i128, (a, w)| sum.saturating_add(a.saturating_mul(*w) >> 20))
@@ -259,6 +266,12 @@ fn largest(problem: &Problem, names: &Names<'_>) -> Vec<i128> {
     };
     problem.pools.iter().for_each(|option| see(&option.pool.resources));
     largest
+}
+
+/// How many pools are less likely to be had, or as likely and of lower priority.
+fn standing(problem: &Problem, option: &PoolOption) -> u32 {
+    let key = |option: &PoolOption| (option.recoverable, option.pool.priority, option.availability);
+    problem.pools.iter().filter(|other| key(other) < key(option)).count() as u32
 }
 
 fn mask(total: &[i128]) -> u128 {
