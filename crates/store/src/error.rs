@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 /// The store cannot do what was asked. Nothing was overwritten.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum StoreError {
     /// `OSTLER-S001`
     #[error(

@@ -1,0 +1,148 @@
+//! The typed configuration: what every file becomes. Nothing behind this checks it again.
+
+use crate::value::Command;
+use ostler_model::{Millis, Policy, Pool, ProviderId, WorkloadId};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Everything that Ostler is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configuration {
+    /// What asks for capacity, by name.
+    pub workloads: Vec<WorkloadConfig>,
+    /// Where machines come from.
+    pub providers: BTreeMap<ProviderId, ProviderConfig>,
+    /// What is kept, and where.
+    pub store: StoreConfig,
+    /// The HTTP API.
+    pub api: ApiConfig,
+    /// How long a call may take before it counts as failed.
+    pub deadlines: Deadlines,
+}
+
+/// One thing that asks for capacity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadConfig {
+    /// Its name (Ray: `cluster_name`).
+    pub id: WorkloadId,
+    /// What it is, and how it is reached.
+    pub kind: WorkloadKind,
+    /// How it wants to be scaled.
+    pub policy: Policy,
+    /// Its pools, in the order of the file (Ray decides by this order).
+    pub pools: Vec<PoolConfig>,
+}
+
+/// The kinds of workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadKind {
+    /// A Ray cluster.
+    Ray(RayConfig),
+}
+
+/// How a Ray cluster is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RayConfig {
+    /// `HOST:PORT` of the GCS.
+    pub address: String,
+    /// How we prove who we are.
+    pub auth: RayAuth,
+    /// Time between two observations when nothing changes.
+    pub poll_interval: Millis,
+}
+
+/// Where the token for Ray is. The configuration never holds the token itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RayAuth {
+    /// No token is sent.
+    None,
+    /// In the environment variable of this name.
+    Variable(String),
+    /// In this file.
+    File(PathBuf),
+    /// In this file if it exists; else no token is sent. What Ray itself does if it is told nothing.
+    FileIfThere(PathBuf),
+}
+
+/// A pool and how its machines are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoolConfig {
+    /// What planning knows of it.
+    pub pool: Pool,
+    /// The provider's part: for the local provider an object with `command` (text or list) and `environment`
+    /// (object), each only if the pool overrides it.
+    pub template: serde_json::Value,
+}
+
+/// Where machines come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderConfig {
+    /// Process groups on this host.
+    Local(LocalProvider),
+}
+
+/// Machines that are process groups on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalProvider {
+    /// What starts a machine; `None` if every pool has its own.
+    pub command: Option<Command>,
+    /// Variables that are added to each machine's environment.
+    pub environment: BTreeMap<String, String>,
+    /// From the polite signal to the hard one.
+    pub stop_grace: Millis,
+    /// Where it notes its machines and their output.
+    pub state_dir: PathBuf,
+    /// Machines that may exist at most.
+    pub max_machines: u32,
+}
+
+/// What is kept, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// The SQLite file.
+    pub path: PathBuf,
+    /// Entries of the journal that are kept.
+    pub journal_entries: u32,
+    /// How long a holder on another host is believed to live without a word.
+    pub lease: Millis,
+}
+
+/// The HTTP API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiConfig {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file with the token that callers must send; always there if others than this host can call.
+    pub token_file: Option<PathBuf>,
+}
+
+/// How long a call may take before it counts as failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deadlines {
+    /// Observing a workload.
+    pub observe: Millis,
+    /// Reporting to a workload.
+    pub publish: Millis,
+    /// Asking a workload to drain a node.
+    pub drain: Millis,
+    /// Listing a provider's machines.
+    pub list: Millis,
+    /// Launching one machine.
+    pub launch: Millis,
+    /// Terminating one machine.
+    pub terminate: Millis,
+}
+
+/// What the command line says over the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--address`: the GCS of the one Ray workload.
+    pub address: Option<String>,
+    /// `--store`: the store's file.
+    pub store_path: Option<PathBuf>,
+    /// `--listen`: where the API listens.
+    pub listen: Option<SocketAddr>,
+    /// `--policy`: how options are compared, for every workload.
+    pub scoring: Option<ostler_model::Scoring>,
+}

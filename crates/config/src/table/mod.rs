@@ -1,0 +1,4 @@
+//! The tables of all knobs: Ostler's own file, and Ray's.
+
+pub(crate) mod ostler;
+pub(crate) mod ray;

@@ -1,0 +1,8 @@
+//! Text in, configuration or mistakes out.
+
+mod any_text;
+mod common;
+mod general;
+mod generated;
+mod mistakes;
+mod ray_files;
