@@ -2,16 +2,16 @@
 
 use crate::config::LocalConfig;
 use crate::environment;
+use crate::machine::Machine;
 use crate::processes::{self, Process, Table};
 use crate::record::{Dir, Leader, Record, Stage, id_of};
 use crate::spawn;
-use ostler_model::{CloudId, CloudInstance, CloudPhase, FailureClass, LaunchToken, Timestamp};
+use ostler_model::{CloudId, FailureClass, LaunchToken, Timestamp};
 use ostler_provider::{LaunchSpec, Listing, ProviderError, tags};
 use rustix::process::Signal;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -37,17 +37,6 @@ pub(crate) struct Host {
     odd: Vec<String>,
     // Held for as long as we live; the kernel lets go of it when we die.
     _lock: File,
-}
-
-#[derive(Debug)]
-struct Machine {
-    record: Record,
-    /// Ours to reap, if this life started it.
-    child: Option<Child>,
-    /// Processes that got their SIGTERM, by number and start time.
-    told: BTreeSet<(i32, u64)>,
-    /// When SIGKILL follows; by a clock that nobody sets.
-    kill_at: Option<Instant>,
 }
 
 type Machines = BTreeMap<CloudId, Machine>;
@@ -102,12 +91,14 @@ impl Host {
         let id = id_of(token)?;
         let tags = tags::write(&self.site, spec, token)?;
         let mut machines = self.machines();
-        self.refresh(&mut machines)?;
+        if machines.get(&id).is_some_and(|machine| machine.record.stage == Stage::Starting) {
+            self.refresh(&mut machines)?;
+        }
         if machines.contains_key(&id) {
             return Ok(id);
         }
         let start = environment::start(&self.config, &self.site, &id, spec, token)?;
-        self.expect_room(&machines)?;
+        self.expect_room(&mut machines)?;
         let record = Record {
             id: id.clone(),
             token: token.clone(),
@@ -184,51 +175,56 @@ impl Host {
         let mut doubtful = Vec::new();
         for (id, machine) in machines.iter_mut().filter(|(_, machine)| !machine.record.has_ended()) {
             machine.reap();
-            let runs = self.leader(machine).is_some_and(|leader| self.runs(leader));
-            if !runs {
+            if !self.runs(machine) {
                 doubtful.push((id.clone(), spawn::is_under_way(&self.dir, id)));
             }
         }
         if doubtful.is_empty() {
             return Ok(());
         }
-        // After the locks were looked at: a start that ended in between shows its mark by now.
-        let table = self.table()?;
         let before = machines.values().filter(|machine| machine.record.has_ended()).count();
-        for (id, under_way) in doubtful {
-            self.settle(machines, &id, under_way, &table)?;
-        }
+        self.settle(machines, doubtful)?;
         self.prune(machines, before);
         Ok(())
     }
 
-    /// Decides about a machine whose first process does not run.
-    fn settle(
-        &self,
-        machines: &mut Machines,
-        id: &CloudId,
-        under_way: bool,
-        table: &Table,
-    ) -> Result<(), ProviderError> {
-        let Some(machine) = machines.get_mut(id) else { return Ok(()) };
-        let token = machine.record.token.clone();
-        let members = table.members(&token, None);
-        if !members.is_empty() {
-            self.found(machine, &members);
+    /// Decides about machines whose first process does not run; each with: is a start of it under way?
+    fn settle(&self, machines: &mut Machines, doubtful: Vec<(CloudId, bool)>) -> Result<(), ProviderError> {
+        // After the locks were looked at: a start that ended in between shows its mark by now.
+        let table = self.table()?;
+        let mut missing = Vec::new();
+        for (id, under_way) in doubtful {
+            let Some(machine) = machines.get_mut(&id) else { continue };
+            let members = table.members(&machine.record.token, None);
+            if !members.is_empty() {
+                self.found(machine, &members);
+            } else if !(under_way && machine.record.leader.is_none()) {
+                missing.push((id, machine.record.token.clone()));
+            }
+        }
+        if missing.is_empty() {
             return Ok(());
         }
         // A process may slip through one walk: its number can lie before its parent's, and the parent end meanwhile.
-        if under_way && machine.record.leader.is_none() || !self.table()?.members(&token, None).is_empty() {
-            return Ok(());
-        }
-        if machine.record.stage == Stage::Starting {
-            machines.remove(id);
-            self.dir.forget(id);
-        } else {
-            machine.record.stage = Stage::Ended { at: now() };
-            self.keep(&machine.record);
-        }
+        let again = self.table()?;
+        missing.retain(|(_, token)| again.members(token, None).is_empty());
+        missing.iter().for_each(|(id, _)| self.ended(machines, id));
         Ok(())
+    }
+
+    fn ended(&self, machines: &mut Machines, id: &CloudId) {
+        match machines.get_mut(id) {
+            // Never started: a repeated launch may.
+            Some(machine) if machine.record.stage == Stage::Starting => {
+                machines.remove(id);
+                self.dir.forget(id);
+            }
+            Some(machine) => {
+                machine.record.stage = Stage::Ended { at: now() };
+                self.keep(&machine.record);
+            }
+            None => {}
+        }
     }
 
     fn found(&self, machine: &mut Machine, members: &[&Process]) {
@@ -291,13 +287,18 @@ impl Host {
         }
     }
 
-    fn expect_room(&self, machines: &Machines) -> Result<(), ProviderError> {
-        let living = machines.values().filter(|machine| !machine.record.has_ended()).count();
+    fn expect_room(&self, machines: &mut Machines) -> Result<(), ProviderError> {
         let max = self.config.max_machines;
-        if living < max as usize {
+        let full = |machines: &Machines| {
+            machines.values().filter(|machine| !machine.record.has_ended()).count() >= max as usize
+        };
+        if full(machines) {
+            self.refresh(machines)?;
+        }
+        if !full(machines) {
             return Ok(());
         }
-        let message = format!("{living} local machines exist, max_machines is {max}; raise it or end some");
+        let message = format!("all {max} local machines exist; raise max_machines or end some");
         Err(ProviderError::new(FailureClass::Quota, "OSTLER-P107", message))
     }
 
@@ -306,8 +307,11 @@ impl Host {
         machine.record.leader.as_ref().filter(|leader| leader.boot == self.boot)
     }
 
-    fn runs(&self, leader: &Leader) -> bool {
-        processes::look(leader.pid, &self.site).is_some_and(|process| process.is(leader))
+    /// Does its first process run? Our own child that we have not reaped does; others are looked at.
+    fn runs(&self, machine: &Machine) -> bool {
+        let looked_at =
+            |leader: &Leader| processes::look(leader.pid, &self.site).is_some_and(|p| p.is(leader));
+        machine.child.is_some() || self.leader(machine).is_some_and(looked_at)
     }
 
     fn leader_of(&self, process: &Process) -> Leader {
@@ -331,50 +335,6 @@ impl Host {
     // Whoever panicked under the lock left whole records: each change is one assignment.
     fn machines(&self) -> MutexGuard<'_, Machines> {
         self.machines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Machine {
-    fn new(record: Record) -> Self {
-        Self { record, child: None, told: BTreeSet::new(), kill_at: None }
-    }
-
-    /// Asks how our child ended, if it has, so that it does not stay a zombie.
-    fn reap(&mut self) {
-        if self.child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None))) {
-            self.child = None;
-        }
-    }
-
-    /// SIGTERM, once for each process: first the group of the first process, which ends the others in its own
-    /// order; then what is left when that group is gone.
-    fn tell(&mut self, members: &[&Process]) -> Option<io::Error> {
-        let group = self.record.leader.as_ref().map(|leader| leader.pid);
-        let in_group = members.iter().any(|p| Some(p.group) == group);
-        let mut failed = None;
-        for process in members.iter().filter(|p| !in_group || Some(p.group) == group) {
-            if self.told.insert((process.pid, process.start)) {
-                failed = processes::signal(process, Signal::TERM).err().or(failed);
-            }
-        }
-        failed
-    }
-
-    fn describe(&self, tagged: tags::Tagged) -> CloudInstance {
-        CloudInstance {
-            id: self.record.id.clone(),
-            workload: tagged.workload,
-            pool: tagged.pool,
-            launched_for: Some(tagged.launched_for),
-            kind: tagged.kind,
-            phase: match self.record.stage {
-                Stage::Starting => CloudPhase::Pending,
-                Stage::Running => CloudPhase::Running,
-                Stage::Stopping { .. } | Stage::Ended { .. } => CloudPhase::Stopping,
-            },
-            created_at: Some(self.record.asked_at),
-            address: "127.0.0.1".into(),
-        }
     }
 }
 

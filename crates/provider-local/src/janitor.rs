@@ -5,6 +5,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+/// Ends that are asked for together are begun together: each look for processes is a walk over `/proc`.
+const GATHER: Duration = Duration::from_millis(20);
+
 /// Wakes the janitor; the janitor leaves when the last one of these is gone.
 #[derive(Debug, Clone)]
 pub(crate) struct Bell(SyncSender<()>);
@@ -39,6 +42,7 @@ fn work(host: &Weak<Host>, bell: &Receiver<()>) {
         if rung == Err(RecvTimeoutError::Disconnected) {
             return;
         }
+        std::thread::sleep(GATHER);
         rest = host.tick();
     }
 }

@@ -7,7 +7,7 @@
 //! (`env -i` as the first process, say).
 //!
 //! How it survives `kill -9` at any moment: a record is on disk before the process is started, and the process
-//! holds a lock of the machine from its first instant (see [`spawn`]), so that a later life of Ostler sees either
+//! holds a lock of the machine from its first instant (see `spawn.rs`), so that a later life of Ostler sees either
 //! nothing, a start under way, or the process; it never starts a second one. Machines go on while Ostler is away.
 //! Under systemd this needs `KillMode=process`, or stopping Ostler's unit stops its machines.
 //!
@@ -41,6 +41,7 @@ mod config;
 mod environment;
 mod host;
 mod janitor;
+mod machine;
 mod processes;
 mod provider;
 mod record;

@@ -105,21 +105,24 @@ impl Table {
 pub(crate) fn look(pid: i32, site: &str) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut process = parse(pid, &stat)?;
-    process.mark = mark(&variables(pid), site);
+    process.mark = mark(&environ(pid), site);
     Some(process)
 }
 
 /// The variables with which a process was started; empty if they cannot be read.
 pub(crate) fn variables(pid: i32) -> BTreeMap<String, String> {
-    let mut bytes = Vec::new();
-    let read = fs::File::open(format!("/proc/{pid}/environ"))
-        .and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes));
-    if read.is_err() {
-        return BTreeMap::new();
-    }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(&environ(pid)).into_owned();
     let pair = |line: &str| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
     text.split('\0').filter_map(pair).collect()
+}
+
+fn environ(pid: i32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(format!("/proc/{pid}/environ"));
+    match file.and_then(|file| file.take(MAX_ENVIRONMENT).read_to_end(&mut bytes)) {
+        Ok(_) => bytes,
+        Err(_) => Vec::new(),
+    }
 }
 
 /// Reads `/proc/PID/stat`. The name of the program stands in parentheses and may hold anything, so what counts
@@ -137,12 +140,24 @@ fn parse(pid: i32, stat: &str) -> Option<Process> {
     })
 }
 
-fn mark(variables: &BTreeMap<String, String>, site: &str) -> Mark {
-    match (variables.get(STATE_ID), variables.get(TOKEN)) {
-        (Some(id), Some(token)) if id == site => Mark::Ours(token.as_str().into()),
+/// Done for each process at each look, so it copies nothing.
+fn mark(environ: &[u8], site: &str) -> Mark {
+    let (mut id, mut token, mut any) = (None, None, false);
+    for line in environ.split(|byte| *byte == 0) {
+        let Some(equals) = line.iter().position(|byte| *byte == b'=') else { continue };
+        let (name, value) = (&line[..equals], &line[equals + 1..]);
+        any = true;
+        if name == STATE_ID.as_bytes() {
+            id = Some(value);
+        } else if name == TOKEN.as_bytes() {
+            token = Some(value);
+        }
+    }
+    match (id, token.and_then(|token| std::str::from_utf8(token).ok())) {
+        (Some(id), Some(token)) if id == site.as_bytes() => Mark::Ours(token.into()),
         (Some(_), _) => Mark::Theirs,
-        _ if variables.is_empty() => Mark::Unreadable,
-        _ => Mark::None,
+        _ if any => Mark::None,
+        _ => Mark::Unreadable,
     }
 }
 
@@ -226,6 +241,18 @@ mod tests {
         check("100 1 100 none reused\n101 100 100 none", expect!["[]"]);
         check("100 1 100 none\n101 100 100 none", expect!["[]"]);
         check("100 1 100 unreadable\n101 100 100 none", expect!["[100, 101]"]);
+    }
+
+    #[test]
+    fn a_mark_is_read_from_the_variables() {
+        let read = |text: &str| mark(text.as_bytes(), "site");
+        assert_eq!(read("A=1\0OSTLER_STATE_ID=site\0OSTLER_LAUNCH_TOKEN=t\0"), Mark::Ours("t".into()));
+        assert_eq!(read("OSTLER_STATE_ID=other\0OSTLER_LAUNCH_TOKEN=t"), Mark::Theirs);
+        assert_eq!(read("OSTLER_STATE_ID=site\0"), Mark::Theirs);
+        assert_eq!(read("OSTLER_LAUNCH_TOKEN=t\0"), Mark::None);
+        assert_eq!(read("A=OSTLER_STATE_ID=site\0A=\0"), Mark::None);
+        assert_eq!(read(""), Mark::Unreadable);
+        assert_eq!(read("a title\0\0\0\0"), Mark::Unreadable);
     }
 
     #[test]

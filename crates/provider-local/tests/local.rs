@@ -141,6 +141,32 @@ async fn a_machine_that_dies_is_gone() {
 }
 
 #[tokio::test]
+async fn a_start_under_way_is_neither_repeated_nor_forgotten() {
+    let place = Place::new(SLEEP);
+    let id = launch(&place.open(), "i").await;
+    kill("-KILL", place.processes()[0].0);
+    // As a killed Ostler leaves it whose process is between fork and exec: no mark yet, and the lock is held.
+    let file = |end: &str| place.config.state_dir.join(format!("machines/{id}.{end}"));
+    let mut record: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(file("json")).expect("a record")).expect("JSON");
+    record["stage"] = json!("starting");
+    record["leader"] = json!(null);
+    std::fs::write(file("json"), record.to_string()).expect("written");
+    let process = std::fs::File::open(file("lock")).expect("a lock file");
+    process.lock().expect("its process is gone");
+
+    let provider = place.open();
+    assert_eq!(list(&provider).await.instances[0].phase, CloudPhase::Pending);
+    assert_eq!(launch(&provider, "i").await, id);
+    assert_eq!(place.processes(), [], "no second one was started");
+    drop(process);
+    assert_eq!(list(&provider).await.instances, [], "the start came to nothing");
+    assert_eq!(launch(&provider, "i").await, id);
+    until("it runs now", async || place.processes().len() == 1).await;
+    assert_eq!(list(&provider).await.instances[0].phase, CloudPhase::Running);
+}
+
+#[tokio::test]
 async fn a_number_used_again_is_left_alone() {
     let place = Place::new(SLEEP);
     let id = launch(&place.open(), "i").await;

@@ -94,6 +94,10 @@ impl FakeCloud {
             self.faults.push(fault);
         }
     }
+    /// Takes back every fault that was ordered and is not used up.
+    pub fn cancel_faults(&mut self) {
+        self.faults.clear();
+    }
     /// How often it was called.
     pub fn calls(&self) -> Calls {
         self.calls
