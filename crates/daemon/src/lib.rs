@@ -1,1 +1,29 @@
-//! x
+//! The shell around the engine: it looks, plans off the engine's thread, writes, acts, and tells. It decides
+//! nothing.
+//!
+//! ```text
+//! sources (pollers) ──Input──▶ shell ──Output──▶ keeper (store) · planning · executor · publisher · board
+//!        ▲                       │
+//!        └────────── pokes ◀─────┘
+//! ```
+
+mod board;
+mod clock;
+mod connect;
+mod error;
+mod executor;
+mod keeper;
+mod planning;
+mod publisher;
+mod reload;
+mod rim;
+mod shell;
+mod sources;
+mod words;
+
+pub use board::Board;
+pub use connect::RealOutside;
+pub use error::DaemonError;
+pub use reload::Loader;
+pub use rim::{Connect, Connected, Rim};
+pub use shell::{Options, run};

@@ -1,0 +1,229 @@
+//! The board: what is known, for everybody who asks. Written by the loop alone.
+
+use crate::clock::now;
+use crate::rim::Rim;
+use ostler_console::{Counters, ReadModel};
+use ostler_engine::Input;
+use ostler_lifecycle::{Event, Instance, StateName};
+use ostler_model::{ProviderId, Timestamp, WorkloadId};
+use ostler_planner::{Plan, Reason};
+use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What is known.
+#[derive(Debug)]
+pub struct Board {
+    rim: Arc<Rim>,
+    started_at: Timestamp,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    workloads: BTreeMap<WorkloadId, WorkloadStatus>,
+    providers: BTreeMap<ProviderId, ProviderStatus>,
+    counters: Counters,
+}
+
+impl Board {
+    pub(crate) fn new(rim: Arc<Rim>) -> Self {
+        Self { rim, started_at: now(), state: Mutex::default() }
+    }
+
+    /// Takes over what was seen.
+    pub(crate) fn seen(&self, input: &Input) {
+        let mut state = self.lock();
+        match input {
+            Input::Observed { workload, look } => {
+                if look.result.is_err() {
+                    state.counters.looks_failed += 1;
+                }
+                let status = state.workload(&self.rim, workload);
+                status.observed_at = Some(look.at);
+                status.failure = look.result.as_ref().err().cloned();
+                if let Ok(seen) = &look.result {
+                    status.session.clone_from(&seen.session);
+                    status.demand.clone_from(&seen.demand);
+                    let line =
+                        |node: &ostler_model::Node| NodeStatusLine { node: node.clone(), details: None };
+                    status.nodes = seen.nodes.iter().map(line).collect();
+                }
+            }
+            Input::Listed { provider, look } => {
+                if look.result.is_err() {
+                    state.counters.looks_failed += 1;
+                }
+                let known = state.providers.get(provider).map_or(0, |known| known.machines);
+                let status = ProviderStatus {
+                    provider: provider.clone(),
+                    listed_at: Some(look.at),
+                    failure: look.result.as_ref().err().cloned(),
+                    machines: look.result.as_ref().map_or(known, Vec::len),
+                };
+                state.providers.insert(provider.clone(), status);
+            }
+            Input::PlanFailed { .. } => state.counters.passes_failed += 1,
+            Input::Committed { .. } => state.counters.commits += 1,
+            Input::CommitRefused { .. } => state.counters.commits_refused += 1,
+            _ => {}
+        }
+    }
+
+    /// A plan was made.
+    pub(crate) fn planned(&self, took: Duration) {
+        let mut state = self.lock();
+        state.counters.passes += 1;
+        state.counters.plan_seconds += took.as_secs_f64();
+    }
+
+    /// A plan was dropped.
+    pub(crate) fn dropped(&self) {
+        self.lock().counters.passes_failed += 1;
+    }
+
+    /// A plan is in force. `record` finds a record as it is now.
+    pub(crate) fn in_force<'i>(
+        &self,
+        workload: &WorkloadId,
+        plan: &Plan,
+        record: impl Fn(&ostler_model::InstanceId) -> Option<&'i Instance>,
+    ) {
+        let mut state = self.lock();
+        state.workload(&self.rim, workload).report = Some(plan.report.clone());
+        for step in &plan.steps {
+            if let Some(event) = &step.event {
+                state.counters.count(workload, step, event, record(&step.instance));
+            }
+        }
+    }
+
+    /// Drops what is no longer configured.
+    pub(crate) fn follow_rim(&self) {
+        let mut state = self.lock();
+        state.workloads.retain(|id, _| self.rim.workload(id).is_some());
+        state.providers.retain(|id, _| self.rim.provider(id).is_some());
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn workload(&mut self, rim: &Rim, id: &WorkloadId) -> &mut WorkloadStatus {
+        self.workloads.entry(id.clone()).or_insert_with(|| WorkloadStatus {
+            workload: id.clone(),
+            kind: rim.workload(id).map_or("", |connected| connected.kind).to_owned(),
+            observed_at: None,
+            failure: None,
+            session: String::new(),
+            nodes: Vec::new(),
+            demand: ostler_model::Demand::default(),
+            report: None,
+        })
+    }
+}
+
+/// Counting what plans do.
+trait Count {
+    fn count(
+        &mut self,
+        workload: &WorkloadId,
+        step: &ostler_planner::Step,
+        event: &Event,
+        record: Option<&Instance>,
+    );
+}
+
+impl Count for Counters {
+    fn count(
+        &mut self,
+        workload: &WorkloadId,
+        step: &ostler_planner::Step,
+        event: &Event,
+        record: Option<&Instance>,
+    ) {
+        let pool = (workload.to_string(), step.pool.to_string());
+        let launches = self.launches.entry(pool.clone()).or_default();
+        match event {
+            Event::LaunchRequested { .. } => launches.requested += 1,
+            Event::LaunchFailed { .. } => launches.refused += 1,
+            Event::Allocated { .. } => launches.allocated += 1,
+            Event::NodeUp { .. } => {
+                launches.joined += 1;
+                launches.join_seconds += record.map_or(0.0, join_seconds);
+            }
+            Event::DrainRequested { cause, .. }
+            | Event::Withdrawn { cause }
+            | Event::TerminationRequested { cause } => {
+                *self.removals.entry((pool.0, pool.1, cause.code().to_owned())).or_default() += 1;
+            }
+            Event::DrainCancelled if matches!(step.reason, Reason::DrainRejected { .. }) => {
+                *self.drains_rejected.entry(workload.to_string()).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// From the first request to the node.
+fn join_seconds(record: &Instance) -> f64 {
+    let entered = |state| record.history().iter().find(|e| e.state == state).map(|e| e.at);
+    match (entered(StateName::Requested), entered(StateName::Running)) {
+        (Some(asked), Some(joined)) => joined.since(asked).0 as f64 / 1000.0,
+        _ => 0.0,
+    }
+}
+
+impl ReadModel for Board {
+    fn status(&self) -> Status {
+        let state = self.lock();
+        let mut workloads: Vec<WorkloadStatus> = state.workloads.values().cloned().collect();
+        let providers = state.providers.values().cloned().collect();
+        drop(state);
+        for workload in &mut workloads {
+            for line in &mut workload.nodes {
+                let (Some(pool), Some(cloud)) = (&line.node.pool, &line.node.cloud) else { continue };
+                let providers = self.rim.providers_of(&workload.workload, pool);
+                line.details = providers.iter().find_map(|provider| provider.details(cloud));
+            }
+        }
+        Status {
+            format: Status::FORMAT,
+            ostler: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: self.started_at,
+            at: now(),
+            workloads,
+            providers,
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.lock().counters.clone()
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        let state = self.lock();
+        for (source, _) in self.rim.sources() {
+            match source {
+                ostler_engine::Source::Workload(id) => match state.workloads.get(&id) {
+                    Some(WorkloadStatus { failure: Some(failure), .. }) => {
+                        return Err(format!("workload {id}: {failure}"));
+                    }
+                    Some(status) if status.report.is_some() => {}
+                    _ => return Err(format!("workload {id} has not been planned yet")),
+                },
+                ostler_engine::Source::Provider(id) => match state.providers.get(&id) {
+                    Some(ProviderStatus { failure: Some(failure), .. }) => {
+                        return Err(format!("provider {id}: {failure}"));
+                    }
+                    Some(_) => {}
+                    None => return Err(format!("provider {id} has not been listed yet")),
+                },
+            }
+        }
+        Ok(())
+    }
+}
