@@ -3,6 +3,7 @@
 use crate::value::Command;
 use ostler_model::{Millis, Policy, Pool, ProviderId, WorkloadId};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -65,14 +66,20 @@ pub enum RayAuth {
     FileIfThere(PathBuf),
 }
 
-/// A pool and how its machines are made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A pool and how its machines are made. `Debug` leaves the template out: it may hold secrets.
+#[derive(Clone, PartialEq, Eq)]
 pub struct PoolConfig {
     /// What planning knows of it.
     pub pool: Pool,
     /// The provider's part: for the local provider an object with `command` (text or list) and `environment`
     /// (object), each only if the pool overrides it.
     pub template: serde_json::Value,
+}
+
+impl fmt::Debug for PoolConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolConfig").field("pool", &self.pool).finish_non_exhaustive()
+    }
 }
 
 /// Where machines come from.
@@ -82,8 +89,8 @@ pub enum ProviderConfig {
     Local(LocalProvider),
 }
 
-/// Machines that are process groups on this host.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Machines that are process groups on this host. `Debug` leaves the values of variables out: they may be secrets.
+#[derive(Clone, PartialEq, Eq)]
 pub struct LocalProvider {
     /// What starts a machine; `None` if every pool has its own.
     pub command: Option<Command>,
@@ -95,6 +102,18 @@ pub struct LocalProvider {
     pub state_dir: PathBuf,
     /// Machines that may exist at most.
     pub max_machines: u32,
+}
+
+impl fmt::Debug for LocalProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LocalProvider")
+            .field("command", &self.command)
+            .field("environment", &self.environment.keys())
+            .field("stop_grace", &self.stop_grace)
+            .field("state_dir", &self.state_dir)
+            .field("max_machines", &self.max_machines)
+            .finish()
+    }
 }
 
 /// What is kept, and where.

@@ -62,14 +62,16 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Count(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
         Kind::Integer => json!({ "type": "integer" }),
         Kind::Factor | Kind::NumberOf(..) => json!({ "type": "number", "minimum": 0 }),
-        Kind::Duration | Kind::DurationFrom(_) => json!({ "type": "string", "pattern": DURATION }),
+        Kind::Duration | Kind::DurationIn(..) => json!({ "type": "string", "pattern": DURATION }),
         Kind::DurationOrNever => {
             json!({ "anyOf": [{ "const": "never" }, { "type": "string", "pattern": DURATION }] })
         }
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Command => json!({ "anyOf": [{ "type": "string", "minLength": 1 }, texts] }),
         Kind::Texts => texts,
-        Kind::Pairs => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Kind::Pairs | Kind::Variables => {
+            json!({ "type": "object", "additionalProperties": { "type": "string" } })
+        }
         Kind::Amounts => {
             json!({ "type": "object", "additionalProperties": { "type": ["number", "string"], "minimum": 0 } })
         }

@@ -50,12 +50,12 @@ pub(crate) enum Kind {
     Factor,
     /// A length of time with its unit: `30s`.
     Duration,
-    /// The same, of at least so many milliseconds.
-    DurationFrom(u64),
+    /// The same, from so many milliseconds to so many.
+    DurationIn(u64, u64),
     /// A length of time, or `never`.
     DurationOrNever,
-    /// A number of so many milliseconds each, as Ray's file counts time.
-    NumberOf(u64, &'static str),
+    /// A number of so many milliseconds each, as Ray's file counts time, and the most milliseconds.
+    NumberOf(u64, &'static str, u64),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A text for the shell, or a list of words without one.
@@ -64,6 +64,8 @@ pub(crate) enum Kind {
     Texts,
     /// Names and texts.
     Pairs,
+    /// Environment variables and their values.
+    Variables,
     /// Names of resources and amounts.
     Amounts,
     /// Anything; handed on as it is.
@@ -97,15 +99,16 @@ impl fmt::Display for Kind {
             Self::Count(_) => "a whole number of at least 0",
             Self::Integer => "a whole number",
             Self::Factor => "a number of at least 0",
-            Self::Duration | Self::DurationFrom(_) => {
+            Self::Duration | Self::DurationIn(..) => {
                 "a length of time with its unit, such as `30s` or `5min`"
             }
             Self::DurationOrNever => "a length of time with its unit, such as `30s`, or `never`",
-            Self::NumberOf(_, unit) => return write!(f, "a number of {unit}"),
+            Self::NumberOf(_, unit, _) => return write!(f, "a number of {unit}"),
             Self::Choice(words) => return write!(f, "`{}`", words.join("`, `")),
             Self::Command => "a command for the shell, or a list of words",
             Self::Texts => "a list of texts",
             Self::Pairs => "names and texts",
+            Self::Variables => "variables and texts",
             Self::Amounts => "resources and their amounts",
             Self::Free => "anything",
             Self::Section(_) | Self::Variant(_) => "a section",

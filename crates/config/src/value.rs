@@ -93,9 +93,9 @@ pub(crate) fn typed(kind: &Kind, node: &Node) -> Result<Typed, Vec<Wrong>> {
         {
             gather(items.iter().map(|item| text_of(item))).map(Typed::Texts)
         }
-        (Kind::Pairs, Value::Map(entries)) => {
-            gather(entries.iter().map(|entry| Ok((entry.key.clone(), text_of(&entry.value)?))))
-                .map(Typed::Pairs)
+        (Kind::Pairs | Kind::Variables, Value::Map(entries)) => {
+            let variables = matches!(kind, Kind::Variables);
+            gather(entries.iter().map(|entry| pair(entry, variables))).map(Typed::Pairs)
         }
         (Kind::Amounts, Value::Map(entries)) => gather(entries.iter().map(named_amount)).map(Typed::Amounts),
         _ => single(kind, node).map_err(|wrong| vec![wrong]),
@@ -114,23 +114,24 @@ fn single(kind: &Kind, node: &Node) -> Result<Typed, Wrong> {
         (Kind::Flag, Value::Flag(flag)) => Ok(Typed::Flag(*flag)),
         (Kind::Count(most), Value::Integer(n)) => whole(*n, 0, i128::from(*most)),
         (Kind::Integer, Value::Integer(n)) => whole(*n, i128::from(i32::MIN), i128::from(i32::MAX)),
-        (Kind::Factor, Value::Integer(_) | Value::Decimal(_)) => scaled(node, 100).map(Typed::Integer),
-        (Kind::NumberOf(each, _), Value::Integer(_) | Value::Decimal(_)) => {
-            scaled(node, *each).map(|n| Typed::Span(Millis(n.unsigned_abs())))
+        (Kind::Factor, Value::Integer(_) | Value::Decimal(_)) => {
+            scaled(node, 100, 100_000_000).map(Typed::Integer)
+        }
+        (Kind::NumberOf(each, _, most), Value::Integer(_) | Value::Decimal(_)) => {
+            scaled(node, *each, *most).map(|n| Typed::Span(Millis(n.unsigned_abs())))
         }
         (Kind::DurationOrNever, Value::Text(text)) if text == "never" => Ok(Typed::Never),
         (Kind::Duration | Kind::DurationOrNever, Value::Text(text)) => duration(text).map(Typed::Span),
-        (Kind::DurationFrom(least), Value::Text(text)) => {
+        (Kind::DurationIn(least, most), Value::Text(text)) => {
             let span = duration(text)?;
-            let hint = format!("it is {} or more", Millis(*least));
-            let enough = span.0 >= *least;
-            enough.then_some(Typed::Span(span)).ok_or(Wrong::new(
-                Code::OutOfRange,
-                format!("`{text}` is too short"),
-                hint,
-            ))
+            let hint = format!("it goes from {} to {}", Millis(*least), Millis(*most));
+            let within = (*least..=*most).contains(&span.0);
+            within.then_some(Typed::Span(span)).ok_or_else(|| {
+                let wrong = if span.0 < *least { "short" } else { "long" };
+                Wrong::new(Code::OutOfRange, format!("`{text}` is too {wrong}"), hint)
+            })
         }
-        (Kind::Duration | Kind::DurationFrom(_) | Kind::DurationOrNever, Value::Integer(n)) => {
+        (Kind::Duration | Kind::DurationIn(..) | Kind::DurationOrNever, Value::Integer(n)) => {
             Err(Wrong::new(
                 Code::BadForm,
                 format!("`{n}` has no unit"),
@@ -147,6 +148,17 @@ fn single(kind: &Kind, node: &Node) -> Result<Typed, Wrong> {
         )),
         (Kind::Command, Value::List(_)) => Err(Wrong::new(Code::BadForm, "this command has no words", "")),
         _ => Err(Wrong::new(Code::WrongType, format!("expected {kind}, found {}", node.describe()), "")),
+    }
+}
+
+fn pair(entry: &Entry, variables: bool) -> Result<(String, String), Wrong> {
+    if variables && (entry.key.is_empty() || entry.key.contains(['=', '\0'])) {
+        let message = format!("`{}` cannot be the name of a variable", entry.key);
+        return Err(Wrong::new(Code::BadForm, message, "rename it").at(entry.key_at));
+    }
+    match text_of(&entry.value) {
+        Ok(text) => Ok((entry.key.clone(), text)),
+        Err(wrong) => Err(wrong.under(entry)),
     }
 }
 
@@ -185,17 +197,16 @@ fn whole(n: i128, least: i128, most: i128) -> Result<Typed, Wrong> {
     }
 }
 
-/// A number times `each`, rounded; at most a hundred years of milliseconds, so that sums never overflow.
-fn scaled(node: &Node, each: u64) -> Result<i64, Wrong> {
-    const MOST: f64 = 3.2e12;
+/// A number times `each`, rounded; at most `most`.
+fn scaled(node: &Node, each: u64, most: u64) -> Result<i64, Wrong> {
     let number = match &node.value {
         Value::Integer(n) => *n as f64,
         Value::Decimal(text) => text.parse().unwrap_or(f64::NAN), // YAML's `.nan` and `.inf`
         _ => f64::NAN,
     };
     let scaled = (number * each as f64).round();
-    if !(0.0..=MOST).contains(&scaled) {
-        let hint = format!("it goes from 0 to {}", MOST / each as f64);
+    if !(0.0..=most as f64).contains(&scaled) {
+        let hint = format!("it goes from 0 to {}", most / each);
         return Err(Wrong::new(Code::OutOfRange, "this number is negative, too large, or none", hint));
     }
     Ok(scaled as i64)

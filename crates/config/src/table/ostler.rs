@@ -3,6 +3,8 @@
 use crate::knob::{Default::*, Kind::*, Knob, Table, Tag};
 
 const MANY: u64 = 1_000_000;
+/// Waits of the machinery itself; who waits longer for an answer has lost it.
+const DAY: u64 = 86_400_000;
 
 pub(crate) const ROOT: Table = Table {
     title: "ostler.yaml",
@@ -68,7 +70,7 @@ pub(crate) const RAY: Table = Table {
         },
         Knob {
             name: "poll_interval",
-            kind: DurationFrom(100),
+            kind: DurationIn(100, DAY),
             default: Is("1s"),
             doc: "Time between two observations when nothing changes; sooner after a change. Ray's own autoscaler takes 5 s.",
         },
@@ -306,13 +308,13 @@ pub(crate) const LOCAL: Table = Table {
         },
         Knob {
             name: "environment",
-            kind: Pairs,
+            kind: Variables,
             default: Absent("none"),
             doc: "Variables that are added to each machine's environment.",
         },
         Knob {
             name: "stop_grace",
-            kind: Duration,
+            kind: DurationIn(0, DAY),
             default: Is("10s"),
             doc: "From the polite signal (TERM) to the hard one (KILL).",
         },
@@ -325,7 +327,7 @@ pub(crate) const LOCAL: Table = Table {
         Knob {
             name: "max_machines",
             kind: Count(100_000),
-            default: Is("1000"),
+            default: Is("64"),
             doc: "Machines that may exist at most, whatever pools ask for.",
         },
     ],
@@ -343,7 +345,7 @@ pub(crate) const LOCAL_TEMPLATE: Table = Table {
         },
         Knob {
             name: "environment",
-            kind: Pairs,
+            kind: Variables,
             default: Absent("none"),
             doc: "Variables that are added to the provider's.",
         },
@@ -370,7 +372,7 @@ pub(crate) const STORE: Table = Table {
         },
         Knob {
             name: "lease",
-            kind: DurationFrom(1000),
+            kind: DurationIn(1000, DAY),
             default: Is("15s"),
             doc: "How long a holder on another host is believed to live without a word. One that died on this host is replaced at once.",
         },
@@ -400,24 +402,34 @@ pub(crate) const DEADLINES: Table = Table {
     title: "deadlines",
     doc: "How long a call may take before it counts as failed.",
     knobs: &[
-        Knob { name: "observe", kind: DurationFrom(100), default: Is("5s"), doc: "Observing a workload." },
-        Knob { name: "publish", kind: DurationFrom(100), default: Is("5s"), doc: "Reporting to a workload." },
+        Knob { name: "observe", kind: DurationIn(100, DAY), default: Is("5s"), doc: "Observing a workload." },
+        Knob {
+            name: "publish",
+            kind: DurationIn(100, DAY),
+            default: Is("5s"),
+            doc: "Reporting to a workload.",
+        },
         Knob {
             name: "drain",
-            kind: DurationFrom(100),
+            kind: DurationIn(100, DAY),
             default: Is("10s"),
             doc: "Asking a workload to drain a node.",
         },
         Knob {
             name: "list",
-            kind: DurationFrom(100),
+            kind: DurationIn(100, DAY),
             default: Is("10s"),
             doc: "Listing a provider's machines.",
         },
-        Knob { name: "launch", kind: DurationFrom(100), default: Is("60s"), doc: "Launching one machine." },
+        Knob {
+            name: "launch",
+            kind: DurationIn(100, DAY),
+            default: Is("60s"),
+            doc: "Launching one machine.",
+        },
         Knob {
             name: "terminate",
-            kind: DurationFrom(100),
+            kind: DurationIn(100, DAY),
             default: Is("60s"),
             doc: "Terminating one machine.",
         },

@@ -4,6 +4,8 @@
 use crate::knob::{Default::*, Kind::*, Knob, Table, Tag};
 
 const MANY: u64 = 1_000_000;
+/// Sums with points in time stay far from overflow.
+const CENTURY: u64 = 3_200_000_000_000;
 const NO_EFFECT: &str = "Known to Ray; has no effect with `ostler-local`.";
 
 pub(crate) const ROOT: Table = Table {
@@ -30,7 +32,7 @@ pub(crate) const ROOT: Table = Table {
         },
         Knob {
             name: "idle_timeout_minutes",
-            kind: NumberOf(60_000, "minutes"),
+            kind: NumberOf(60_000, "minutes", CENTURY),
             default: Is("5"),
             doc: "A node that has been idle for longer is removed.",
         },
@@ -147,7 +149,7 @@ pub(crate) const NODE_TYPE: Table = Table {
         },
         Knob {
             name: "idle_timeout_s",
-            kind: NumberOf(1000, "seconds"),
+            kind: NumberOf(1000, "seconds", CENTURY),
             default: Absent("`idle_timeout_minutes`"),
             doc: "A node of this type that has been idle for longer is removed.",
         },
@@ -210,13 +212,13 @@ pub(crate) const LOCAL: Table = Table {
         },
         Knob {
             name: "environment",
-            kind: Pairs,
+            kind: Variables,
             default: Absent("none"),
             doc: "Variables that are added to each machine's environment.",
         },
         Knob {
             name: "stop_grace_s",
-            kind: NumberOf(1000, "seconds"),
+            kind: NumberOf(1000, "seconds", 86_400_000),
             default: Is("10"),
             doc: "From the polite signal (TERM) to the hard one (KILL).",
         },
@@ -229,7 +231,7 @@ pub(crate) const LOCAL: Table = Table {
         Knob {
             name: "max_machines",
             kind: Count(100_000),
-            default: Is("1000"),
+            default: Is("64"),
             doc: "Machines that may exist at most, whatever node types ask for.",
         },
         Knob {

@@ -63,7 +63,7 @@ cluster_name: again
              --> cluster.yaml:4:23
             4 | idle_timeout_minutes: -1
               |                       ^^
-             hint: it goes from 0 to 53333333.333333336
+             hint: it goes from 0 to 53333333
 
             error: `upscaling_speed`: expected a number of at least 0, found a text [OSTLER-C013]
              --> cluster.yaml:5:18
@@ -134,7 +134,7 @@ cluster_name: again
                |                  ^
              hint: raise the one or lower the other
 
-            error: `available_node_types.bad/name.labels`: expected a text, found a whole number [OSTLER-C013]
+            error: `available_node_types.bad/name.labels`: `zone`: expected a text, found a whole number [OSTLER-C013]
               --> cluster.yaml:17:20
             17 |     labels: {zone: 1, tier: a}
                |                    ^
@@ -208,6 +208,7 @@ providers:
     type: local
     command: []
     stop_grace: 10y
+    environment: {"A=B": c}
   cloud: {type: aws, region: somewhere}
 store: {path: "", journal_entries: -1}
 api: {listen: "example.org:80"}
@@ -321,42 +322,48 @@ extra: 1
                |                 ^^^
              hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
 
+            error: `providers.here.environment`: `A=B` cannot be the name of a variable [OSTLER-C015]
+              --> ostler.yaml:28:19
+            28 |     environment: {"A=B": c}
+               |                   ^^^^^
+             hint: rename it
+
             error: `providers.cloud.type`: `aws` is not there yet in this version of Ostler [OSTLER-C023]
-              --> ostler.yaml:28:17
-            28 |   cloud: {type: aws, region: somewhere}
+              --> ostler.yaml:29:17
+            29 |   cloud: {type: aws, region: somewhere}
                |                 ^^^
              hint: there is `local`
 
             error: `store.path`: this text is empty [OSTLER-C015]
-              --> ostler.yaml:29:15
-            29 | store: {path: "", journal_entries: -1}
+              --> ostler.yaml:30:15
+            30 | store: {path: "", journal_entries: -1}
                |               ^^
 
             error: `store.journal_entries`: -1 is too small [OSTLER-C014]
-              --> ostler.yaml:29:36
-            29 | store: {path: "", journal_entries: -1}
+              --> ostler.yaml:30:36
+            30 | store: {path: "", journal_entries: -1}
                |                                    ^^
              hint: it goes from 0 to 10000000
 
             error: `api.listen`: `example.org:80` has no IP address [OSTLER-C015]
-              --> ostler.yaml:30:15
-            30 | api: {listen: "example.org:80"}
+              --> ostler.yaml:31:15
+            31 | api: {listen: "example.org:80"}
                |               ^^^^^^^^^^^^^^^^
              hint: write `IP:PORT`, such as `127.0.0.1:8270`
 
             error: `deadlines.observe`: `1ms` is too short [OSTLER-C014]
-              --> ostler.yaml:31:22
-            31 | deadlines: {observe: 1ms}
+              --> ostler.yaml:32:22
+            32 | deadlines: {observe: 1ms}
                |                      ^^^
-             hint: it is 100 ms or more
+             hint: it goes from 100 ms to 24 h
 
             error: unknown key `extra` [OSTLER-C010]
-              --> ostler.yaml:32:1
-            32 | extra: 1
+              --> ostler.yaml:33:1
+            33 | extra: 1
                | ^^^^^
              hint: there is `workloads`, `providers`, `store`, `api`, `deadlines`
 
-            23 errors, 1 warning"#]],
+            24 errors, 1 warning"#]],
     );
 }
 
@@ -613,7 +620,7 @@ fn secrets_are_blanked_out() {
     check(
         general(text),
         expect![[r#"
-            error: `providers.p.environment`: expected a text, found a whole number [OSTLER-C013]
+            error: `providers.p.environment`: `A`: expected a text, found a whole number [OSTLER-C013]
              --> ostler.yaml:3:69
             3 |   p: {type: local, command: x, environment: {API_TOKEN: ***
              hint: put it in quotes if it is meant as a text

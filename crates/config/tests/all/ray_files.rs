@@ -61,14 +61,14 @@ fn a_small_file_gets_rays_defaults() {
     check_read(
         MINIMAL,
         expect![[r#"
-        small head Some("head") max Some(4) idle Some(5 min) speed 100 % launches 10 replace false gpu last true
-          head of local: CPU 0; {} 0..0 idle None priority 0
-            null
-          worker of local: CPU 2; {} 1..4 idle None priority 0
-            null
-        local: LocalProvider { command: Some(Shell("ray start --address=$RAY_ADDRESS --block")), environment: {}, stop_grace: 10 s, state_dir: "/home/me/.local/state/ostler/small-local", max_machines: 1000 }
-        store /home/me/.local/state/ostler/small.db
-    "#]],
+            small head Some("head") max Some(4) idle Some(5 min) speed 100 % launches 10 replace false gpu last true
+              head of local: CPU 0; {} 0..0 idle None priority 0
+                null
+              worker of local: CPU 2; {} 1..4 idle None priority 0
+                null
+            local: LocalProvider { command: Some(Shell("ray start --address=$RAY_ADDRESS --block")), environment: [], stop_grace: 10 s, state_dir: "/home/me/.local/state/ostler/small-local", max_machines: 64 }
+            store /home/me/.local/state/ostler/small.db
+        "#]],
     );
 }
 
@@ -77,18 +77,18 @@ fn many_types_with_merged_sections() {
     check_read(
         MANY,
         expect![[r#"
-        vision-team head Some("head.default") max Some(40) idle Some(30 s) speed 250 % launches 10 replace true gpu last true
-          head.default of local: nothing; {} 0..0 idle None priority 0
-            {}
-          cpu.small of local: CPU 4, memory 17179869184; {"ray.io/market-type": "spot", "team": "vision"} 1..20 idle None priority 0
-            {}
-          cpu.large of local: CPU 32, custom resource 0.25, memory 137438953472; {"ray.io/market-type": "spot", "team": "vision"} 0..20 idle Some(90 s) priority -5
-            {}
-          gpu of local: CPU 16, GPU 4, accelerator_type:A100 1; {"ray.io/market-type": "spot", "team": "vision"} 1..2 idle None priority 0
-            {"command":"exec ray start --address=127.0.0.1:6379 --num-gpus=4 --block","environment":{"CUDA_VISIBLE_DEVICES":""}}
-        local: LocalProvider { command: Some(Words(["ray", "start", "--address=127.0.0.1:6379", "--block"])), environment: {"RAY_BACKEND_LOG_LEVEL": "warning"}, stop_grace: 2.5 s, state_dir: "machines", max_machines: 1000 }
-        store /home/me/.local/state/ostler/vision-team.db
-    "#]],
+            vision-team head Some("head.default") max Some(40) idle Some(30 s) speed 250 % launches 10 replace true gpu last true
+              head.default of local: nothing; {} 0..0 idle None priority 0
+                {}
+              cpu.small of local: CPU 4, memory 17179869184; {"ray.io/market-type": "spot", "team": "vision"} 1..20 idle None priority 0
+                {}
+              cpu.large of local: CPU 32, custom resource 0.25, memory 137438953472; {"ray.io/market-type": "spot", "team": "vision"} 0..20 idle Some(90 s) priority -5
+                {}
+              gpu of local: CPU 16, GPU 4, accelerator_type:A100 1; {"ray.io/market-type": "spot", "team": "vision"} 1..2 idle None priority 0
+                {"command":"exec ray start --address=127.0.0.1:6379 --num-gpus=4 --block","environment":{"CUDA_VISIBLE_DEVICES":""}}
+            local: LocalProvider { command: Some(Words(["ray", "start", "--address=127.0.0.1:6379", "--block"])), environment: ["RAY_BACKEND_LOG_LEVEL"], stop_grace: 2.5 s, state_dir: "machines", max_machines: 64 }
+            store /home/me/.local/state/ostler/vision-team.db
+        "#]],
     );
     check(ray_in(MANY, &[]), expect![["fine"]]);
 }
