@@ -1,5 +1,11 @@
 //! What can be called, and the arguments that several commands share.
 
+use crate::check::CheckArgs;
+use crate::explain::ExplainArgs;
+use crate::journal::JournalArgs;
+use crate::plan::PlanArgs;
+use crate::replay::ReplayArgs;
+use crate::status::StatusArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use ostler_model::Scoring;
 use std::net::SocketAddr;
@@ -19,6 +25,45 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Watch, decide and act, until stopped
     Run(RunArgs),
+    /// Pools, machines, demand and the last plan of a running Ostler
+    Status(StatusArgs),
+    /// Why something waits, stays, goes, or was refused
+    Explain(ExplainArgs),
+    /// Plan a recorded snapshot; changes nothing
+    Plan(PlanArgs),
+    /// Plan recordings again and tell which plans differ
+    Replay(ReplayArgs),
+    /// What was decided and why, from the store, also while `ostler run` writes it
+    Journal(JournalArgs),
+    /// Every mistake of a configuration, with its place and a hint
+    Check(CheckArgs),
+}
+
+/// How a running Ostler is reached.
+#[derive(Debug, Args)]
+pub(crate) struct ApiArgs {
+    /// Its API
+    #[arg(long, value_name = "URL", env = "OSTLER_API", default_value = "http://127.0.0.1:4280")]
+    pub(crate) api: String,
+    /// The file with the token of the API, if it asks for one
+    #[arg(long, value_name = "PATH", env = "OSTLER_TOKEN_FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+/// Where the store is.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// The store [default: the only one in ~/.local/state/ostler]
+    #[arg(long, value_name = "PATH", env = "OSTLER_STORE")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// In which form the result is written.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct FormatArgs {
+    /// Form of the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: Format,
 }
 
 /// Arguments of `ostler run`.

@@ -1,6 +1,7 @@
 //! How a command ends: the exit codes, and the errors with their codes.
 
-use std::fmt::Write as _;
+use ostler_store::StoreError;
+use ostler_wire::WireError;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,11 +28,38 @@ impl From<Exit> for ExitCode {
 /// Why a command could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
-    #[error("this build has no daemon [OSTLER-U009]")]
-    NoDaemon,
+    #[error("{0}")]
+    Configuration(String),
+    #[error("{0}")]
+    Daemon(String),
     #[error("cannot read {}: {reason}. Check the path and the rights [OSTLER-U001]", path.display())]
     Unreadable { path: PathBuf, reason: String },
+    #[error(
+        "no Ostler answers at {url}: {reason}. Is `ostler run` running, and is this its address (--api)? \
+         [OSTLER-U002]"
+    )]
+    NoAnswer { url: String, reason: String },
+    #[error("the Ostler at {url} wants its token: give the right one with --token-file [OSTLER-U003]")]
+    Refused { url: String },
+    #[error("what answers at {url} is not an Ostler of this kind: {reason}. Check --api [OSTLER-U004]")]
+    NotOstler { url: String, reason: String },
+    #[error("there is no store to read in {}: say which with --store [OSTLER-U005]", place.display())]
+    NoStore { place: PathBuf },
+    #[error("there are several stores: say which with --store: {} [OSTLER-U006]", names.join(", "))]
+    ManyStores { names: Vec<String> },
+    #[error(
+        "{} holds no plan, since planning failed when it was recorded: there is nothing to compare with. Give a \
+         --policy to compare two policies [OSTLER-U007]",
+        path.display()
+    )]
+    NothingToCompare { path: PathBuf },
+    #[error("there are no recordings (*.json) in {}: `ostler run --record DIR` writes them [OSTLER-U008]", path.display())]
+    NoRecordings { path: PathBuf },
+    #[error("{}: {error}", path.display())]
+    BadRecording { path: PathBuf, error: WireError },
     #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the system refused: {0} [OSTLER-U009]")]
     Output(#[from] io::Error),
 }
 
@@ -50,10 +78,7 @@ pub(crate) fn usage(refusal: &clap::Error) -> Exit {
         let _ = refusal.print();
         return Exit::Done;
     }
-    let mut text = refusal.render().to_string();
-    text.truncate(text.trim_end().len());
-    let _ = write!(text, " [OSTLER-U000]");
-    say(&text);
+    say(&format!("{} [OSTLER-U000]", refusal.render().to_string().trim_end()));
     Exit::Usage
 }
 

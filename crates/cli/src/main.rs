@@ -2,10 +2,21 @@
 //!
 //! One file for each command; [`args`] says what can be called, [`exit`] what the exit codes mean.
 
+mod api;
 mod args;
+mod check;
+mod difference;
 mod exit;
+mod explain;
+mod files;
+mod journal;
 mod out;
+mod plan;
+mod replay;
 mod run;
+mod status;
+mod store;
+mod table;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -25,8 +36,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn call(command: Command, _out: &mut Out) -> Result<Exit, Trouble> {
-    match command {
+fn call(command: Command, out: &mut Out) -> Result<Exit, Trouble> {
+    let exit = match command {
         Command::Run(args) => run::run(args),
-    }
+        Command::Status(args) => status::status(&args, out),
+        Command::Explain(args) => explain::explain(&args, out),
+        Command::Plan(args) => plan::plan(&args, out),
+        Command::Replay(args) => replay::replay(&args, out),
+        Command::Journal(args) => journal::journal(&args, out),
+        Command::Check(args) => check::check(&args, out),
+    }?;
+    out.flush()?;
+    Ok(exit)
 }
+
+#[cfg(test)]
+mod reference;

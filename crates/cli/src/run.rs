@@ -90,7 +90,8 @@ fn secret(file: Option<&Path>) -> Result<Option<Secret>, Trouble> {
     let Some(file) = file else { return Ok(None) };
     let text = std::fs::read_to_string(file)
         .map_err(|error| Trouble::Unreadable { path: file.to_owned(), reason: error.to_string() })?;
-    let empty = || trouble(format!("the token file {} is empty. Put a token into it [OSTLER-D011]", file.display()));
+    let empty =
+        || trouble(format!("the token file {} is empty. Put a token into it [OSTLER-D011]", file.display()));
     Secret::new(&text).map(Some).ok_or_else(empty)
 }
 
