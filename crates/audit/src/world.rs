@@ -1,9 +1,10 @@
 //! The world before and after a plan, replayed from the plan's own steps.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
-use ostler_lifecycle::{Event, Instance, StateName};
+use alloc::vec::Vec;
+use ostler_lifecycle::{Event, Instance, State, StateName};
 use ostler_model::{InstanceId, Node, NodeId, Pool, PoolId, WorkloadState};
 use ostler_planner::{Plan, Snapshot, Step};
 
@@ -13,6 +14,8 @@ pub(crate) struct World<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) before: BTreeMap<&'a InstanceId, &'a Instance>,
     pub(crate) after: BTreeMap<InstanceId, Instance>,
+    /// The record before each step, in step with the plan's; `None` where the step makes it.
+    pub(crate) moved: Vec<Option<State>>,
     pub(crate) nodes: BTreeMap<&'a NodeId, &'a Node>,
     pub(crate) state: Option<&'a WorkloadState>,
 }
@@ -25,7 +28,9 @@ impl<'a> World<'a> {
         let before: BTreeMap<_, _> = snapshot.instances.iter().map(|i| (i.id(), i)).collect();
         let mut after: BTreeMap<InstanceId, Instance> =
             snapshot.instances.iter().map(|i| (i.id().clone(), i.clone())).collect();
+        let mut moved = Vec::new();
         for step in &plan.steps {
+            moved.push(after.get(&step.instance).map(|instance| instance.state().clone()));
             replay_step(snapshot, &changed, &mut after, step)?;
         }
         for (id, instance) in &changed {
@@ -33,9 +38,10 @@ impl<'a> World<'a> {
                 return Err(format!("the record of {id} is not what its steps lead to"));
             }
         }
+        kept(plan, &changed, &after)?;
         let observed = snapshot.state.as_ref().and_then(|observed| observed.result.as_ref().ok());
         let nodes = observed.into_iter().flat_map(|state| state.nodes.iter().map(|node| (&node.id, node)));
-        Ok(Self { snapshot, plan, before, after, nodes: nodes.collect(), state: observed })
+        Ok(Self { snapshot, plan, before, after, moved, nodes: nodes.collect(), state: observed })
     }
 
     /// Workers whose machine exists or has been asked for, in all and of one pool.
@@ -58,9 +64,35 @@ impl<'a> World<'a> {
         self.plan.steps.iter().filter_map(|step| step.event.as_ref().map(|event| (step, event)))
     }
 
+    /// The same, with the state that each record was in before its step.
+    pub(crate) fn moves(&self) -> impl Iterator<Item = (&'a Step, &'a Event, &State)> {
+        let steps = self.plan.steps.iter().zip(&self.moved);
+        steps.filter_map(|(step, from)| Some((step, step.event.as_ref()?, from.as_ref()?)))
+    }
+
     /// Records that the plan makes.
     pub(crate) fn births(&self) -> impl Iterator<Item = &Instance> {
         self.after.values().filter(|i| !self.before.contains_key(i.id()))
+    }
+}
+
+/// What the steps change is written, and only what has ended is forgotten: a record that is lost is a machine
+/// that nobody owns.
+fn kept(
+    plan: &Plan,
+    changed: &BTreeMap<&InstanceId, &Instance>,
+    after: &BTreeMap<InstanceId, Instance>,
+) -> Result<(), String> {
+    let forgotten: BTreeSet<&InstanceId> = plan.forgotten.iter().collect();
+    for id in &forgotten {
+        if after.get(*id).is_none_or(|instance| !instance.state().name().is_final()) {
+            return Err(format!("{id} would be forgotten and has not ended"));
+        }
+    }
+    let lost = |step: &&Step| !changed.contains_key(&step.instance) && !forgotten.contains(&step.instance);
+    match plan.steps.iter().find(lost) {
+        Some(step) => Err(format!("{} has steps, and its record is not written", step.instance)),
+        None => Ok(()),
     }
 }
 

@@ -55,11 +55,15 @@ pub enum Act {
     },
 }
 
-/// The first wait after a provider failed to end a machine; doubled with each further failure.
-const TERMINATE_BACKOFF: Millis = Millis::secs(1);
+/// The first wait after a provider failed to end a machine, or a workload to let a node go; doubled with each
+/// further failure.
+const BACKOFF: Millis = Millis::secs(1);
 /// Where that doubling ends: a machine costs money for as long as it is there, so it is asked about at least
 /// once a minute.
-const TERMINATE_BACKOFF_MAX: Millis = Millis::secs(60);
+const BACKOFF_MAX: Millis = Millis::secs(60);
+
+/// Drains within this time before the present one count as tries of one and the same wish.
+const DRAIN_AGAIN_WITHIN: Millis = Millis::secs(600);
 
 /// The effect that this record calls for, if any.
 pub fn due_effect(instance: &Instance) -> Option<Effect> {
@@ -90,12 +94,21 @@ pub fn due_effect(instance: &Instance) -> Option<Effect> {
     })
 }
 
-/// A machine that the provider refused to end is not asked about in a tight loop.
+/// What was refused is not asked for in a tight loop.
 fn backoff(instance: &Instance) -> Millis {
-    use crate::state::StateName::TerminationFailed;
-    let failures = instance.history().iter().filter(|e| e.state == TerminationFailed).count();
-    match failures {
+    use crate::state::StateName::{DrainRequested, Terminating, TerminationFailed};
+    let since = instance.since();
+    let refused = instance.history().iter().filter(|entered| match instance.state().name() {
+        Terminating => entered.state == TerminationFailed,
+        DrainRequested => {
+            entered.state == DrainRequested
+                && entered.at < since
+                && since.since(entered.at) <= DRAIN_AGAIN_WITHIN
+        }
+        _ => false,
+    });
+    match refused.count() {
         0 => Millis(0),
-        n => Millis(TERMINATE_BACKOFF.0 << (n - 1).min(16)).min(TERMINATE_BACKOFF_MAX),
+        n => Millis(BACKOFF.0 << (n - 1).min(16)).min(BACKOFF_MAX),
     }
 }

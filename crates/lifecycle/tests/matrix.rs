@@ -160,3 +160,17 @@ fn a_refused_termination_is_repeated_ever_more_slowly_and_the_history_is_bounded
     assert_eq!(waits[199], 60);
     assert_eq!(i.history().len(), ostler_lifecycle::HISTORY_MAX);
 }
+
+#[test]
+fn a_drain_that_is_refused_again_and_again_is_asked_for_ever_more_slowly() {
+    let mut i = Instance::adopted("i".into(), 1, "p".into(), NodeKind::Worker, "c".into(), Timestamp(0));
+    i.transition(&Event::NodeUp { node: "n".into() }, Timestamp(0)).expect("legal");
+    let mut waits = Vec::new();
+    for second in [1, 2, 3, 4, 5, 6, 7, 8, 9, 5_000] {
+        let at = Timestamp(second * 1000);
+        i.transition(&Event::DrainRequested { cause: EndCause::Idle, deadline: None }, at).expect("legal");
+        waits.push(due_effect(&i).expect("drain").not_before.since(i.since()).0 / 1000);
+        i.transition(&Event::DrainCancelled, at).expect("legal");
+    }
+    assert_eq!(waits, [0, 1, 2, 4, 8, 16, 32, 60, 60, 0]);
+}

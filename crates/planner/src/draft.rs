@@ -9,7 +9,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance};
-use ostler_model::{CloudId, CloudInstance, Failure, InstanceId, Observed, PoolId, ProviderId};
+use ostler_model::{
+    CloudId, CloudInstance, Failure, InstanceId, Observed, Pool, PoolId, ProviderId, Timestamp,
+};
 use ostler_packing::problem::Keep;
 
 /// Position of a record in the order of birth: the key of the working copy, so that every loop over records
@@ -21,6 +23,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) instances: BTreeMap<Serial, Instance>,
     pub(crate) memory: Memory,
     pub(crate) report: Report,
+    looks: Looks<'a>,
     changed: BTreeSet<Serial>,
     forgotten: Vec<InstanceId>,
     steps: Vec<Step>,
@@ -43,6 +46,7 @@ impl<'a> Draft<'a> {
             instances: snapshot.instances.iter().map(|i| (i.serial(), i.clone())).collect(),
             memory: snapshot.memory.clone(),
             report: Report::new(snapshot),
+            looks: Looks::of(snapshot),
             changed: BTreeSet::new(),
             forgotten: Vec::new(),
             steps: Vec::new(),
@@ -100,6 +104,11 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Says something that happened once and then is over.
+    pub(crate) fn announce(&mut self, subject: Subject, severity: Severity, reason: Reason) {
+        self.notes.push(Note { subject, severity, reason });
+    }
+
     /// Says why a record stays, or what it waits for.
     pub(crate) fn explain(&mut self, serial: Serial, kept: Option<Keep>, reason: Option<Reason>) {
         let entry = self.explained.entry(serial).or_default();
@@ -118,16 +127,17 @@ impl<'a> Draft<'a> {
         self.instances.values().filter_map(owned).collect()
     }
 
-    /// The listing of a pool's provider, if its newest look saw it. A pool that the configuration no longer has
-    /// belongs to whichever provider lists its machines.
-    pub(crate) fn listing_of(&self, pool: &PoolId) -> Option<&'a Observed<Vec<CloudInstance>>> {
-        let listings = &self.snapshot.listings;
-        let observed = match self.snapshot.pool(pool) {
-            Some(pool) => listings.get(&pool.provider)?,
-            None if listings.len() == 1 => listings.values().next()?,
-            None => listings.values().find(|observed| lists(observed, pool))?,
-        };
-        observed.result.is_ok().then_some(observed)
+    /// A pool of the configuration.
+    pub(crate) fn pool(&self, id: &PoolId) -> Option<&'a Pool> {
+        self.looks.pools.get(id).copied()
+    }
+
+    /// When the pool's provider was looked at, if that look succeeded.
+    pub(crate) fn looked_at(&self, pool: &PoolId) -> Option<Timestamp> {
+        match self.pool(pool) {
+            Some(pool) => at(self.snapshot.listings.get(&pool.provider)?),
+            None => self.looks.removed.get(pool).copied().or(self.looks.all),
+        }
     }
 
     /// Ends the draft of a workload that cannot be observed: nothing is decided, and that is said.
@@ -160,7 +170,7 @@ impl<'a> Draft<'a> {
 
     /// Is the provider of this pool listed well enough to act on the pool?
     pub(crate) fn is_seen(&self, pool: &PoolId) -> bool {
-        self.listing_of(pool).is_some()
+        self.looked_at(pool).is_some()
     }
 
     /// Providers of the workload's pools, each once, in order of name.
@@ -169,6 +179,37 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn lists(observed: &Observed<Vec<CloudInstance>>, pool: &PoolId) -> bool {
-    observed.result.as_ref().is_ok_and(|machines| machines.iter().any(|m| m.pool == *pool))
+/// Which look shows the machines of which pool.
+struct Looks<'a> {
+    pools: BTreeMap<&'a PoolId, &'a Pool>,
+    /// Pools that the configuration no longer has: when a provider that lists machines of it was looked at.
+    removed: BTreeMap<&'a PoolId, Timestamp>,
+    /// The oldest look at any provider, if all looks succeeded: whoever had the machines of a removed pool, they
+    /// would be listed.
+    all: Option<Timestamp>,
+}
+
+impl<'a> Looks<'a> {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        // Of two pools with one name the first counts.
+        let pools: BTreeMap<_, _> = snapshot.pools.iter().rev().map(|pool| (&pool.id, pool)).collect();
+        let mut removed: BTreeMap<&PoolId, Timestamp> = BTreeMap::new();
+        for observed in snapshot.listings.values() {
+            let machines = observed.result.iter().flatten();
+            for machine in machines.filter(|machine| !pools.contains_key(&machine.pool)) {
+                let seen = removed.entry(&machine.pool).or_insert(observed.at);
+                *seen = observed.at.min(*seen);
+            }
+        }
+        let looked = |pool: &Pool| snapshot.listings.contains_key(&pool.provider);
+        let complete = snapshot.pools.iter().all(looked);
+        let looks: Option<Vec<Timestamp>> = snapshot.listings.values().map(at).collect();
+        let all = looks.filter(|_| complete).and_then(|looks| looks.into_iter().min());
+        Self { pools, removed, all }
+    }
+}
+
+/// When a look that succeeded was made.
+fn at(observed: &Observed<Vec<CloudInstance>>) -> Option<Timestamp> {
+    observed.result.is_ok().then_some(observed.at)
 }

@@ -16,7 +16,7 @@ mod report;
 mod snapshot;
 mod steps;
 
-pub use memory::{Memory, PoolMemory};
+pub use memory::{Memory, PoolMemory, Refusal};
 pub use plan::{Note, Plan, Severity, Step, Subject, plan};
 pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};
 pub use report::{DemandReport, InstanceReport, PoolReport, Report};

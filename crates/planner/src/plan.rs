@@ -104,14 +104,15 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     };
     // The order is that of the specification: first what was seen, then what follows from it.
     steps::session(&mut draft, state);
-    steps::machines(&mut draft);
+    steps::machines(&mut draft, state);
     steps::nodes(&mut draft, state, seen_at);
     steps::outcomes(&mut draft);
     steps::overdue(&mut draft);
-    steps::scale(&mut draft, state);
+    steps::scale(&mut draft, state, seen_at);
     steps::terminate(&mut draft);
     steps::launch(&mut draft, state);
     steps::install(&mut draft);
+    steps::say(&mut draft);
     steps::forget(&mut draft);
     draft.finish()
 }

@@ -33,11 +33,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A pool by its name.
-    pub(crate) fn pool(&self, id: &ostler_model::PoolId) -> Option<&Pool> {
-        self.pools.iter().find(|pool| pool.id == *id)
-    }
-
     /// The workload's state, if the newest look saw it.
     pub(crate) fn seen(&self) -> Option<(&WorkloadState, Timestamp)> {
         let observed = self.state.as_ref()?;

@@ -4,36 +4,28 @@ use crate::world::World;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, StateName};
-use ostler_model::{EndCause, NodeStatus};
+use ostler_lifecycle::{Event, State};
+use ostler_model::{EndCause, InstanceId, NodeStatus};
 
-/// Drains for idleness of nodes that are at work, and ends of running machines without a drain.
+/// Drains for idleness of nodes that are at work, and ends of machines whose node is still there.
 pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
-    world.events().filter_map(|(step, event)| broken(world, &step.instance, event)).collect()
+    world.moves().filter_map(|(step, event, from)| broken(world, &step.instance, event, from)).collect()
 }
 
-fn broken(world: &World<'_>, id: &ostler_model::InstanceId, event: &Event) -> Option<String> {
-    let before = *world.before.get(id)?;
-    let running = before.state().name() == StateName::Running;
-    match event {
-        Event::DrainRequested { cause, .. } => {
+fn broken(world: &World<'_>, id: &InstanceId, event: &Event, from: &State) -> Option<String> {
+    match (event, from) {
+        (Event::DrainRequested { cause, .. }, State::Running { node, .. }) => {
             let allowed = matches!(
                 cause,
                 EndCause::MaxPerPool | EndCause::MaxTotal | EndCause::Outdated | EndCause::Asked
             );
-            let node = before.state().node().and_then(|node| world.nodes.get(node));
-            let busy = node.is_some_and(|node| node.status == NodeStatus::Running);
+            let busy = world.nodes.get(node).is_some_and(|node| node.status == NodeStatus::Running);
             (busy && !allowed).then(|| format!("{id} is at work and would be drained as {cause}"))
         }
-        Event::TerminationRequested { cause } if running && !was_lost(world, id) => {
+        // Only a node that was seen to go lets its machine go.
+        (Event::TerminationRequested { cause }, State::Running { .. } | State::Draining { .. }) => {
             Some(format!("{id} runs and would be ended as {cause} without a drain"))
         }
         _ => None,
     }
-}
-
-/// Did the plan itself see the node go, before it ended the machine?
-fn was_lost(world: &World<'_>, id: &ostler_model::InstanceId) -> bool {
-    let seen = |event: &Event| matches!(event, Event::NodeGone { .. } | Event::NodeDraining);
-    world.events().any(|(step, event)| step.instance == *id && seen(event))
 }

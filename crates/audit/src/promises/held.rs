@@ -7,15 +7,16 @@ use alloc::vec::Vec;
 use ostler_lifecycle::Event;
 use ostler_planner::{Reason, Step};
 
-/// Decisions of our own (launches, drains, withdrawals) that a failed look should have held back. What follows
-/// from something that was seen, such as a dead node, may go on.
+/// Decisions of our own (launches, drains, ends) that a failed look should have held back. What follows from
+/// something that was seen, such as a dead node, may go on; where the workload was not seen, nothing was.
 pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
     let head_up = world.nodes.values().any(|node| node.head && node.status.is_up());
     let no_head = world.snapshot.policy.head_pool.is_some() && !head_up;
-    let decisions = world.plan.steps.iter().filter(|step| is_ours(step));
+    let unseen = world.state.is_none();
+    let decisions = world.plan.steps.iter().filter(|step| unseen || is_ours(step));
     decisions
         .filter_map(|step| {
-            if world.state.is_none() {
+            if unseen {
                 Some(format!("{}: the workload was not seen", step.instance))
             } else if no_head {
                 Some(format!("{}: the workload has no head", step.instance))
@@ -31,6 +32,7 @@ pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
 fn is_ours(step: &Step) -> bool {
     match &step.event {
         None => matches!(step.reason, Reason::Wanted { .. }),
+        Some(Event::TerminationRequested { .. }) => matches!(step.reason, Reason::Removed { .. }),
         Some(event) => matches!(event, Event::LaunchRequested { .. } | Event::DrainRequested { .. }),
     }
 }

@@ -1,42 +1,61 @@
 //! `minimum_kept`
 
 use crate::world::World;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{EndCause, PoolId};
+use ostler_lifecycle::{Event, StateName};
+use ostler_model::{EndCause, NodeId, PoolId};
 
 /// Pools that idle removals take below their minimum.
 pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    for pool in &world.snapshot.pools {
-        let idle_removals = world.events().filter(|(step, event)| {
-            let idle = |cause: &EndCause| matches!(cause, EndCause::Idle | EndCause::PendingIdle);
-            step.pool == pool.id
-                && match event {
-                    Event::DrainRequested { cause, .. }
-                    | Event::Withdrawn { cause }
-                    | Event::TerminationRequested { cause } => idle(cause),
-                    _ => false,
-                }
-        });
-        let left = staying(world, &pool.id);
-        // Bounds over all pools come before a minimum.
-        let capped = world.snapshot.policy.max_workers.is_some_and(|max| total_min(world) > u64::from(max));
-        if idle_removals.count() > 0 && left < u64::from(pool.min.min(pool.max)) && !capped {
-            found.push(format!("pool {} would be left with {left}, its minimum is {}", pool.id, pool.min));
-        }
+    let thinned: BTreeSet<&PoolId> =
+        world.events().filter(|(_, event)| is_idle_removal(event)).map(|(step, _)| &step.pool).collect();
+    // Bounds over all pools come before a minimum.
+    let capped = world.snapshot.policy.max_workers.is_some_and(|max| total_min(world) > u64::from(max));
+    if thinned.is_empty() || capped {
+        return Vec::new();
     }
-    found
+    let left = staying(world);
+    let below = |pool: &&ostler_model::Pool| {
+        let left = left.get(&pool.id).copied().unwrap_or(0);
+        thinned.contains(&pool.id) && left < u64::from(pool.min.min(pool.max))
+    };
+    let words = |pool: &ostler_model::Pool| {
+        let left = left.get(&pool.id).copied().unwrap_or(0);
+        format!("pool {} would be left with {left}, its minimum is {}", pool.id, pool.min)
+    };
+    world.snapshot.pools.iter().filter(below).map(words).collect()
 }
 
-fn staying(world: &World<'_>, pool: &PoolId) -> u64 {
-    let stays = |i: &&Instance| {
-        use StateName::{Allocated, Installing, Queued, Requested, Running};
-        i.pool() == pool && matches!(i.state().name(), Queued | Requested | Allocated | Installing | Running)
-    };
-    world.after.values().filter(stays).count() as u64
+fn is_idle_removal(event: &Event) -> bool {
+    match event {
+        Event::DrainRequested { cause, .. }
+        | Event::Withdrawn { cause }
+        | Event::TerminationRequested { cause } => matches!(cause, EndCause::Idle | EndCause::PendingIdle),
+        _ => false,
+    }
+}
+
+/// Machines that stay, by pool: records, and nodes that are up without a record, such as the head.
+fn staying<'w>(world: &'w World<'_>) -> BTreeMap<&'w PoolId, u64> {
+    use StateName::{Allocated, Installing, Queued, Requested, Running};
+    let mut left = BTreeMap::new();
+    let mut known: BTreeSet<&NodeId> = BTreeSet::new();
+    for instance in world.after.values() {
+        known.extend(instance.state().node());
+        if matches!(instance.state().name(), Queued | Requested | Allocated | Installing | Running) {
+            *left.entry(instance.pool()).or_insert(0) += 1;
+        }
+    }
+    for node in world.nodes.values().filter(|node| node.status.is_up() && !known.contains(&node.id)) {
+        let head_pool = world.snapshot.policy.head_pool.as_ref().filter(|_| node.head);
+        if let Some(pool) = node.pool.as_ref().or(head_pool) {
+            *left.entry(pool).or_insert(0) += 1;
+        }
+    }
+    left
 }
 
 fn total_min(world: &World<'_>) -> u64 {

@@ -9,9 +9,10 @@ const KEEP_FOR: Millis = Millis::secs(30 * 60);
 /// A provider that refuses thousands of launches must not fill the store with them.
 const KEEP_AT_MOST: usize = 200;
 
-/// Drops final records that are old, and the oldest of those that are too many.
+/// Drops final records that are old, and of those that are too many the ones that ended first.
 pub(crate) fn forget(draft: &mut Draft<'_>) {
-    let finals: Vec<_> = draft.serials(|i| i.state().name().is_final());
+    let mut finals: Vec<_> = draft.serials(|i| i.state().name().is_final());
+    finals.sort_by_key(|serial| draft.instances[serial].since());
     let surplus = finals.len().saturating_sub(KEEP_AT_MOST);
     for (n, serial) in finals.into_iter().enumerate() {
         let age = draft.snapshot.now.since(draft.instances[&serial].since());

@@ -14,7 +14,7 @@ pub(crate) fn launch(draft: &mut Draft<'_>, _state: &WorkloadState) {
     }
     let mut count = Counts::of(draft);
     for serial in draft.serials(|i| i.state().name() == StateName::Queued) {
-        let Some(pool) = draft.snapshot.pool(draft.instances[&serial].pool()) else {
+        let Some(pool) = draft.pool(draft.instances[&serial].pool()) else {
             let cause = EndCause::Outdated;
             draft.apply(serial, Event::Withdrawn { cause }, Reason::Removed { cause });
             continue;

@@ -10,15 +10,17 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{CloudId, CloudInstance, CloudPhase, EndCause, InstanceId, NodeKind, PoolId};
+use ostler_model::{
+    CloudId, CloudInstance, CloudPhase, EndCause, InstanceId, NodeId, NodeKind, WorkloadState,
+};
 
 /// Requested → Allocated by token, listed no longer → Terminated, machines without a record → new records.
-pub(crate) fn machines(draft: &mut Draft<'_>) {
+pub(crate) fn machines(draft: &mut Draft<'_>, state: &WorkloadState) {
     say_held_providers(draft);
     let mut machines = listed(draft);
     machines.sort_by(|a, b| a.id.cmp(&b.id));
     claim(draft, &machines);
-    end_vanished(draft, &machines);
+    end_vanished(draft, &machines, state);
     adopt(draft, &machines);
 }
 
@@ -56,10 +58,17 @@ fn claim(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
         let Some(machine) = best_claim(instance, by_record.get(instance.id())) else { continue };
         let on_time = attempt_of(machine) == instance.attempt();
         let reason = if on_time { Reason::MachineAppeared } else { Reason::MachineAppearedLate };
-        if let Some(memory) = draft.memory.pools.get_mut(&machine.pool) {
-            memory.refusal = None;
-        }
+        end_refusal(draft, serial);
         draft.apply(serial, Event::Allocated { cloud: machine.id.clone() }, reason);
+    }
+}
+
+/// A pool that gave a machine which was asked for after its last refusal refuses no more.
+fn end_refusal(draft: &mut Draft<'_>, serial: Serial) {
+    let instance = &draft.instances[&serial];
+    let Some(memory) = draft.memory.pools.get_mut(instance.pool()) else { return };
+    if memory.refusal.as_ref().is_some_and(|refusal| refusal.at < instance.since()) {
+        memory.refusal = None;
     }
 }
 
@@ -75,13 +84,17 @@ fn attempt_of(machine: &CloudInstance) -> u32 {
     machine.launched_for.as_ref().map_or(0, |(_, attempt)| *attempt)
 }
 
-fn end_vanished(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
+fn end_vanished(draft: &mut Draft<'_>, machines: &[&CloudInstance], state: &WorkloadState) {
+    let up: BTreeSet<&NodeId> = state.nodes.iter().filter(|n| n.status.is_up()).map(|n| &n.id).collect();
+    let is_up = |instance: &Instance| instance.state().node().is_some_and(|node| up.contains(node));
     let there: BTreeSet<&CloudId> = machines.iter().map(|machine| &machine.id).collect();
     for serial in draft.serials(|i| i.state().cloud().is_some()) {
         let instance = &draft.instances[&serial];
-        let Some(looked_at) = draft.listing_of(instance.pool()).map(|observed| observed.at) else { continue };
+        let Some(looked_at) = draft.looked_at(instance.pool()) else { continue };
         let gone = instance.state().cloud().is_some_and(|cloud| !there.contains(cloud));
-        if gone && looked_at > instance.since() {
+        // A pool may have left the configuration together with its provider, and nobody lists its machines then.
+        let alive = draft.pool(instance.pool()).is_none() && is_up(instance);
+        if gone && !alive && looked_at > instance.since() {
             // For a machine that we asked to end this is the good end, and the record keeps its own cause.
             let event = Event::MachineGone { cause: EndCause::Vanished };
             let reason = match instance.state().end_cause() {
@@ -98,6 +111,8 @@ fn end_vanished(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
 fn adopt(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
     let owners = draft.owners();
     let ended = just_ended(draft);
+    let waiting = draft.instances.values().filter(|i| i.state().name() == StateName::Queued);
+    let queued: BTreeMap<InstanceId, Serial> = waiting.map(|i| (i.id().clone(), i.serial())).collect();
     for machine in machines {
         let ours = machine.kind == NodeKind::Worker && machine.phase != CloudPhase::Stopping;
         if !ours || owners.contains_key(&machine.id) || is_ended_since(draft, &ended, machine) {
@@ -113,6 +128,18 @@ fn adopt(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
             draft.snapshot.now,
         );
         draft.create(instance, Reason::MachineAdopted);
+        if let Some((record, _)) = &machine.launched_for {
+            withdraw(draft, queued.get(record).copied());
+        }
+    }
+}
+
+/// Its machine came while the record waited to ask for another one.
+fn withdraw(draft: &mut Draft<'_>, queued: Option<Serial>) {
+    let waits = |serial: &Serial| draft.instances[serial].state().name() == StateName::Queued;
+    if let Some(serial) = queued.filter(waits) {
+        let event = Event::Withdrawn { cause: EndCause::PendingIdle };
+        draft.apply(serial, event, Reason::MachineAppearedLate);
     }
 }
 
@@ -130,9 +157,5 @@ fn is_ended_since(draft: &Draft<'_>, ended: &BTreeMap<CloudId, Serial>, machine:
     let Some(instance) = ended.get(&machine.id).and_then(|serial| draft.instances.get(serial)) else {
         return false;
     };
-    listing_time(draft, &machine.pool).is_none_or(|at| at <= instance.since())
-}
-
-fn listing_time(draft: &Draft<'_>, pool: &PoolId) -> Option<ostler_model::Timestamp> {
-    draft.listing_of(pool).map(|observed| observed.at)
+    draft.looked_at(&machine.pool).is_none_or(|at| at <= instance.since())
 }

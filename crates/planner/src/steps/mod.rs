@@ -9,7 +9,8 @@
 //! 7. `terminate`: machines whose node is gone.
 //! 8. `launch`: which queued launches may go.
 //! 9. `install`: machines that are up and must be prepared.
-//! 10. `forget`: final records that have been kept for long enough.
+//! 10. `say`: what is wrong and stays wrong.
+//! 11. `forget`: final records that have been kept for long enough.
 
 mod forget;
 mod install;
@@ -19,6 +20,7 @@ mod nodes;
 mod outcomes;
 mod overdue;
 mod problem;
+mod say;
 mod scale;
 mod session;
 mod terminate;
@@ -30,6 +32,7 @@ pub(crate) use machines::machines;
 pub(crate) use nodes::nodes;
 pub(crate) use outcomes::outcomes;
 pub(crate) use overdue::overdue;
+pub(crate) use say::say;
 pub(crate) use scale::scale;
 pub(crate) use session::session;
 pub(crate) use terminate::terminate;

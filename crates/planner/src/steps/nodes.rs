@@ -3,10 +3,10 @@
 use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, Instance, StateName};
+use ostler_lifecycle::{Event, Instance, State, StateName};
 use ostler_model::{CloudId, EndCause, Node, NodeId, NodeKind, NodeStatus, Timestamp, WorkloadState};
 
 /// Brings each record in step with its node. Nodes without a machine of ours are left alone: they are capacity
@@ -47,7 +47,10 @@ fn follow_known(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>) {
 fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
     let owners = draft.owners();
     let known: Vec<NodeId> = draft.instances.values().filter_map(|i| i.state().node().cloned()).collect();
-    let known: alloc::collections::BTreeSet<NodeId> = known.into_iter().collect();
+    let known: BTreeSet<NodeId> = known.into_iter().collect();
+    let up: BTreeSet<&NodeId> =
+        nodes.iter().filter(|node| node.status.is_up()).map(|node| &node.id).collect();
+    let machines = Machines::of(draft, nodes);
     for node in nodes.iter().filter(|node| !known.contains(&node.id)) {
         let Some(&serial) = node.cloud.as_ref().and_then(|cloud| owners.get(cloud)) else { continue };
         // An earlier node of this loop may have moved the record on.
@@ -56,14 +59,15 @@ fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
             (NodeStatus::Running | NodeStatus::Idle, StateName::Allocated | StateName::Installing) => {
                 joined(draft, serial, node);
             }
-            (NodeStatus::Running | NodeStatus::Idle, StateName::Running | StateName::DrainRequested) => {
+            (NodeStatus::Running | NodeStatus::Idle, _) if is_left_by_its_node(draft, serial, &up) => {
                 replaced(draft, serial, node);
             }
-            (NodeStatus::Draining, StateName::Allocated) => {
+            (NodeStatus::Draining, StateName::Allocated | StateName::Installing) => {
+                joined(draft, serial, node);
                 draft.apply(serial, Event::NodeDraining, Reason::NodeDraining);
             }
             (NodeStatus::Dead, StateName::Allocated | StateName::Installing)
-                if !any_up_on(nodes, node.cloud.as_ref()) =>
+                if machines.died_here(node.cloud.as_ref()) =>
             {
                 draft.apply(serial, Event::NodeGone { cause: EndCause::NodeDead }, Reason::NodeDead);
             }
@@ -72,15 +76,61 @@ fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
     }
 }
 
-fn any_up_on(nodes: &[&Node], cloud: Option<&CloudId>) -> bool {
-    nodes.iter().any(|node| node.cloud.as_ref() == cloud && node.status.is_up())
+/// Is the machine still wanted, and its node gone? While both nodes are up, the new one is a node of its own.
+fn is_left_by_its_node(draft: &Draft<'_>, serial: Serial, up: &BTreeSet<&NodeId>) -> bool {
+    let state = draft.instances[&serial].state();
+    let wanted = match state.end_cause() {
+        None => state.name() == StateName::Running,
+        // Machines that we want to end go, whatever starts on them again.
+        Some(EndCause::NodeDead | EndCause::NodeLost | EndCause::NodeDraining) => {
+            matches!(state.name(), StateName::Draining | StateName::Drained)
+        }
+        Some(_) => false,
+    };
+    wanted && state.node().is_none_or(|node| !up.contains(node))
+}
+
+/// What the nodes say of the machines under them.
+struct Machines {
+    up: BTreeSet<CloudId>,
+    dead: BTreeMap<CloudId, usize>,
+    /// How many records that have ended had a node on the machine.
+    ended: BTreeMap<CloudId, usize>,
+}
+
+impl Machines {
+    fn of(draft: &Draft<'_>, nodes: &[&Node]) -> Self {
+        let (mut up, mut dead, mut ended) = (BTreeSet::new(), BTreeMap::new(), BTreeMap::new());
+        for node in nodes {
+            match (&node.cloud, node.status) {
+                (Some(cloud), NodeStatus::Dead) => *dead.entry(cloud.clone()).or_insert(0) += 1,
+                (Some(cloud), status) if status.is_up() => drop(up.insert(cloud.clone())),
+                _ => {}
+            }
+        }
+        for instance in draft.instances.values() {
+            let ran = instance.history().iter().any(|entered| entered.state == StateName::Running);
+            if let (State::Terminated { cloud: Some(cloud), .. }, true) = (instance.state(), ran) {
+                *ended.entry(cloud.clone()).or_insert(0) += 1;
+            }
+        }
+        Self { up, dead, ended }
+    }
+
+    /// Did a node die here that was not an earlier record's? A machine that was started again still has the dead
+    /// node of its life before in the workload's list.
+    fn died_here(&self, cloud: Option<&CloudId>) -> bool {
+        let count =
+            |of: &BTreeMap<CloudId, usize>| cloud.and_then(|cloud| of.get(cloud)).copied().unwrap_or(0);
+        let alive = cloud.is_some_and(|cloud| self.up.contains(cloud));
+        !alive && count(&self.dead) > count(&self.ended)
+    }
 }
 
 fn joined(draft: &mut Draft<'_>, serial: Serial, node: &Node) {
     let pool = draft.instances[&serial].pool().clone();
     if let Some(memory) = draft.memory.pools.get_mut(&pool) {
         memory.timed_out_at = None;
-        memory.refusal = None;
     }
     draft.apply(serial, Event::NodeUp { node: node.id.clone() }, Reason::NodeJoined);
 }
@@ -94,7 +144,9 @@ fn replaced(draft: &mut Draft<'_>, old: Serial, node: &Node) {
     let new = Instance::adopted(id, serial, pool, NodeKind::Worker, cloud, draft.snapshot.now);
     draft.create(new, Reason::MachineAdopted);
     draft.apply(serial, Event::NodeUp { node: node.id.clone() }, Reason::NodeJoined);
-    draft.apply(old, Event::NodeGone { cause: EndCause::Replaced }, Reason::NodeReplaced);
+    if draft.instances[&old].state().name() != StateName::Drained {
+        draft.apply(old, Event::NodeGone { cause: EndCause::Replaced }, Reason::NodeReplaced);
+    }
     draft.apply(old, Event::MachineGone { cause: EndCause::Replaced }, Reason::MachineOwnedByOther);
 }
 

@@ -3,21 +3,20 @@
 use crate::draft::{Draft, Serial};
 use crate::memory::Refusal;
 use crate::reason::Reason;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, StateName};
-use ostler_model::{EffectOutcome, EffectReport, EndCause, Failure};
+use ostler_model::{EffectOutcome, EffectReport, EndCause, Failure, InstanceId};
 
 /// Refused launches, drains, preparations and terminations move their records on.
 pub(crate) fn outcomes(draft: &mut Draft<'_>) {
     let mut reports: Vec<&EffectReport> = draft.snapshot.reports.iter().collect();
     reports.sort_by(|a, b| (&a.instance, a.epoch, a.at).cmp(&(&b.instance, b.epoch, b.at)));
+    let serials: BTreeMap<InstanceId, Serial> =
+        draft.instances.values().map(|i| (i.id().clone(), i.serial())).collect();
     for report in reports {
-        let serial = draft
-            .instances
-            .values()
-            .find(|i| *i.id() == report.instance && i.epoch() == report.epoch)
-            .map(ostler_lifecycle::Instance::serial);
-        if let Some(serial) = serial {
+        let serial = serials.get(&report.instance).copied();
+        if let Some(serial) = serial.filter(|serial| draft.instances[serial].epoch() == report.epoch) {
             outcome(draft, serial, &report.outcome);
         }
     }

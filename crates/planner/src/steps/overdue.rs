@@ -1,12 +1,11 @@
 //! Records that do not move on. The rules and defaults are Ray 2.60.0's; strictly longer is overdue.
 
 use crate::draft::{Draft, Serial};
-use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
 use ostler_lifecycle::{Event, StateName};
 use ostler_model::{Failure, FailureClass, Millis, Timeouts};
 
-/// Helps each overdue record along, or says that it is stuck.
+/// Helps each overdue record along.
 pub(crate) fn overdue(draft: &mut Draft<'_>) {
     let timeouts = draft.snapshot.policy.timeouts.clone();
     for serial in draft.serials(|i| !i.state().name().is_final()) {
@@ -40,16 +39,6 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
         StateName::Terminating if after > timeouts.terminate => {
             let failure = overdue_failure("ending the machine", after);
             draft.apply(serial, Event::TerminationFailed { failure }, Reason::TerminationOverdue { after });
-        }
-        state @ (StateName::Queued
-        | StateName::Draining
-        | StateName::Drained
-        | StateName::InstallFailed
-        | StateName::TerminationFailed)
-            if after > timeouts.warn =>
-        {
-            let subject = Subject::Instance(draft.instances[&serial].id().clone());
-            draft.note(subject, Severity::Warning, Reason::Stuck { state });
         }
         _ => {}
     }

@@ -3,31 +3,76 @@
 use crate::draft::{Draft, Serial};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use ostler_lifecycle::{Instance, StateName};
+use ostler_lifecycle::{Instance, State, StateName};
 use ostler_model::{
-    InstanceId, Millis, Node, NodeId, NodeKind, Policy, Pool, PoolId, Quantity, Scoring, Timestamp,
-    WorkloadState,
+    CloudId, Demand, InstanceId, LaunchCause, Millis, Node, NodeId, NodeKind, Policy, Pool, PoolId, Quantity,
+    Scoring, Timestamp, WorkloadState,
 };
 use ostler_packing::problem::{Machine, Phase, PoolOption, Problem, Up};
 
-/// The question, and which record each of its machines is (`None`: the head, or a node that is not ours).
-pub(crate) fn problem(draft: &Draft<'_>, state: &WorkloadState) -> (Problem, Vec<Option<Serial>>) {
+/// The question, and what its numbers mean to us.
+pub(crate) struct Question {
+    pub(crate) problem: Problem,
+    /// Which record each of its machines is (`None`: the head, or a node that is not ours).
+    pub(crate) serials: Vec<Option<Serial>>,
+    /// Where its demand stands in the workload's lists.
+    pub(crate) demand: Order,
+}
+
+/// The workload lists its demand in no order that means anything, so the question has one of its own. Only Ray's
+/// own decisions follow the order of its lists.
+pub(crate) struct Order {
+    tasks: Vec<usize>,
+    gangs: Vec<usize>,
+}
+
+impl Order {
+    fn of(policy: &Policy, demand: &Demand) -> Self {
+        let mut tasks: Vec<usize> = (0..demand.tasks.len()).collect();
+        let mut gangs: Vec<usize> = (0..demand.gangs.len()).collect();
+        if policy.scoring == Scoring::Ray {
+            tasks.sort_by_key(|&n| (&demand.tasks[n].shape, demand.tasks[n].count));
+            gangs.sort_by_key(|&n| &demand.gangs[n].id);
+        }
+        Self { tasks, gangs }
+    }
+
+    /// The place in the workload's list.
+    pub(crate) fn index(&self, kind: LaunchCause, n: usize) -> usize {
+        let order = match kind {
+            LaunchCause::Gang => &self.gangs,
+            LaunchCause::Demand => &self.tasks,
+            LaunchCause::Floor | LaunchCause::Min => return n,
+        };
+        order.get(n).copied().unwrap_or(n)
+    }
+}
+
+/// Asks what should be.
+pub(crate) fn problem(draft: &Draft<'_>, state: &WorkloadState) -> Question {
     let policy = &draft.snapshot.policy;
     let (machines, serials) = machines(draft, state);
+    let demand = Order::of(policy, &state.demand);
     let problem = Problem {
         pools: draft.snapshot.pools.iter().map(|pool| option(draft, pool)).collect(),
         head_pool: policy.head_pool.clone(),
-        max_machines: policy.max_workers.map(|workers| u64::from(workers) + 1),
+        max_machines: policy.max_workers.map(|workers| u64::from(workers) + heads(policy, state)),
         machines,
-        tasks: state.demand.tasks.clone(),
-        gangs: state.demand.gangs.clone(),
+        tasks: demand.tasks.iter().map(|&n| state.demand.tasks[n].clone()).collect(),
+        gangs: demand.gangs.iter().map(|&n| state.demand.gangs[n].clone()).collect(),
         floors: state.demand.floors.clone(),
         idle_timeout: policy.idle_timeout,
         pending_idle_timeout: policy.pending_idle_timeout,
         replace_outdated: policy.replace_outdated,
         conserve_gpu: policy.conserve_gpu,
     };
-    (problem, serials)
+    Question { problem, serials, demand }
+}
+
+/// How many heads the bound over all machines leaves room for: also for one that is not up just now.
+fn heads(policy: &Policy, state: &WorkloadState) -> u64 {
+    let up = state.nodes.iter().filter(|node| node.head && node.status.is_up()).count() as u64;
+    up.max(u64::from(policy.head_pool.is_some()))
 }
 
 fn option(draft: &Draft<'_>, pool: &Pool) -> PoolOption {
@@ -81,8 +126,10 @@ fn machines(draft: &Draft<'_>, state: &WorkloadState) -> (Vec<Machine>, Vec<Opti
         let node = instance.state().node().and_then(|id| by_id.get(id)).copied();
         found.push((machine(draft, instance, node), Some(instance.serial())));
     }
-    let mut others: Vec<&Node> =
-        state.nodes.iter().filter(|n| n.status.is_up() && !known.contains(&n.id)).collect();
+    let left = left_machines(draft);
+    let on_left = |node: &Node| node.cloud.as_ref().is_some_and(|cloud| left.contains(cloud));
+    let other = |n: &&Node| n.status.is_up() && !known.contains(&n.id) && (n.head || !on_left(n));
+    let mut others: Vec<&Node> = state.nodes.iter().filter(other).collect();
     others.sort_by(|a, b| (!a.head, &a.id).cmp(&(!b.head, &b.id)));
     // The head first, as the oldest machine; nodes that are not ours last.
     let (heads, foreign): (Vec<&Node>, Vec<&Node>) = others.into_iter().partition(|node| node.head);
@@ -92,8 +139,24 @@ fn machines(draft: &Draft<'_>, state: &WorkloadState) -> (Vec<Machine>, Vec<Opti
     heads.chain(found).chain(foreign).unzip()
 }
 
+/// Machines that are gone or on their way out, though the workload may not have noticed: their nodes are no
+/// capacity.
+fn left_machines(draft: &Draft<'_>) -> BTreeSet<CloudId> {
+    let (mut left, mut used) = (BTreeSet::new(), BTreeSet::new());
+    for instance in draft.instances.values() {
+        let cloud = match instance.state() {
+            State::Terminated { cloud, .. } => cloud.as_ref(),
+            state => state.cloud(),
+        };
+        let of_use = phase(instance.state().name()) != Phase::Leaving;
+        cloud.map(|cloud| if of_use { &mut used } else { &mut left }.insert(cloud.clone()));
+    }
+    left.retain(|cloud| !used.contains(cloud));
+    left
+}
+
 fn machine(draft: &Draft<'_>, instance: &Instance, node: Option<&Node>) -> Machine {
-    let pool = draft.snapshot.pool(instance.pool());
+    let pool = draft.pool(instance.pool());
     let hashes = pool.map(|pool| (pool.launch_hash.as_str(), instance.launch_hash()));
     let outdated = hashes.is_some_and(|(new, old)| !new.is_empty() && !old.is_empty() && new != old);
     Machine {

@@ -1,26 +1,27 @@
 //! Which machines should exist for this demand: asks the scoring policy and turns its answer into events.
 
-use super::problem::problem;
+use super::problem::{Order, Question, problem};
 use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::{HoldReason, Reason};
 use crate::report::DemandReport;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{EndCause, LaunchCause, Scoring, WorkloadState};
-use ostler_packing::problem::{Decision, Problem, RemovalCause, Unplaced};
+use ostler_model::{EndCause, LaunchCause, PoolId, Scoring, Timestamp, WorkloadState};
+use ostler_packing::problem::{Decision, Fault, FaultKind, Machine, Problem, RemovalCause, Unplaced};
 use ostler_packing::{exact, ray};
 
 /// New records for launches; removals by how far each machine is. Without a head that is up nothing is launched
 /// or removed, and what cannot be placed is still said.
-pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState) {
-    let (problem, serials) = problem(draft, state);
+pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Timestamp) {
+    let Question { problem, serials, demand } = problem(draft, state);
     let decision = match draft.snapshot.policy.scoring {
         Scoring::Ray => ray::decide(&problem),
-        Scoring::RayExact => exact::decide(&problem),
+        Scoring::RayExact => without_false_outdated(draft, &problem, exact::decide(&problem)),
     };
-    report(draft, state, &decision, &serials);
+    report(draft, &demand, &problem, &decision, &serials);
     let head_up = state.nodes.iter().any(|node| node.head && node.status.is_up());
     if draft.snapshot.policy.head_pool.is_some() && !head_up {
         let why = HoldReason::NoHead;
@@ -30,16 +31,47 @@ pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState) {
     }
     remember_unneeded(draft, &decision);
     for removal in &decision.removals {
-        if let Some(serial) = serials.get(removal.machine).copied().flatten() {
-            remove(draft, serial, end_cause(removal.cause));
+        let serial = serials.get(removal.machine).copied().flatten();
+        let machine = problem.machines.get(removal.machine);
+        if let Some(serial) = serial.filter(|_| machine.is_some_and(|machine| may_go(machine, removal.cause)))
+        {
+            remove(draft, serial, end_cause(removal.cause), seen_at);
         }
     }
     launch(draft, &problem, &decision);
 }
 
+/// Ray carries no launch hash before a node runs, so with the check on it ends what is on its way in every round
+/// and replaces it. Both are left out, or machines would be launched without end.
+fn without_false_outdated(draft: &Draft<'_>, problem: &Problem, mut decision: Decision) -> Decision {
+    let mut replaced: BTreeMap<PoolId, u64> = BTreeMap::new();
+    decision.removals.retain(|removal| {
+        let Some(machine) = problem.machines.get(removal.machine) else { return true };
+        let wrong = removal.cause == RemovalCause::Outdated
+            && !machine.outdated
+            && draft.pool(&machine.pool).is_some();
+        if wrong {
+            *replaced.entry(machine.pool.clone()).or_insert(0) += 1;
+        }
+        !wrong
+    });
+    for launch in decision.launches.iter_mut().filter(|launch| launch.cause == LaunchCause::Min) {
+        let pool = problem.pools.get(launch.pool).map(|option| &option.pool.id);
+        let surplus = pool.and_then(|pool| replaced.get(pool)).copied().unwrap_or(0);
+        launch.count = launch.count.saturating_sub(surplus);
+    }
+    decision
+}
+
+/// A policy may not know what is held (Ray's does not), nor that a node at work is not idle.
+fn may_go(machine: &Machine, cause: RemovalCause) -> bool {
+    let busy = machine.up.as_ref().is_some_and(|up| up.busy);
+    !machine.keep && !(busy && cause == RemovalCause::Idle)
+}
+
 /// The machine's stage decides how it goes: what does not exist is withdrawn, what the workload does not see is
 /// ended, what it does see is drained first, and what is already leaving is left alone.
-fn remove(draft: &mut Draft<'_>, serial: Serial, cause: EndCause) {
+fn remove(draft: &mut Draft<'_>, serial: Serial, cause: EndCause, seen_at: Timestamp) {
     let reason = Reason::Removed { cause };
     match draft.instances[&serial].state().name() {
         StateName::Queued => draft.apply(serial, Event::Withdrawn { cause }, reason),
@@ -51,7 +83,8 @@ fn remove(draft: &mut Draft<'_>, serial: Serial, cause: EndCause) {
         StateName::Allocated | StateName::Installing => {
             draft.apply(serial, Event::TerminationRequested { cause }, reason);
         }
-        StateName::Running => {
+        // What was seen before the node came up, or came back from a drain that was refused, says nothing of it.
+        StateName::Running if seen_at > draft.instances[&serial].since() => {
             let busy_grace = draft.snapshot.now + draft.snapshot.policy.drain_grace;
             let deadline = (cause != EndCause::Idle).then_some(busy_grace);
             draft.apply(serial, Event::DrainRequested { cause, deadline }, reason);
@@ -89,46 +122,63 @@ fn remember_unneeded(draft: &mut Draft<'_>, decision: &Decision) {
     }
 }
 
-fn report(draft: &mut Draft<'_>, state: &WorkloadState, decision: &Decision, serials: &[Option<Serial>]) {
+fn report(
+    draft: &mut Draft<'_>,
+    order: &Order,
+    problem: &Problem,
+    decision: &Decision,
+    serials: &[Option<Serial>],
+) {
     for &(machine, keep) in &decision.kept {
         if let Some(serial) = serials.get(machine).copied().flatten() {
             draft.explain(serial, Some(keep), None);
         }
     }
-    for fault in &decision.faults {
-        let subject = Subject::Record(fault.record.clone());
-        draft.note(subject, Severity::Warning, Reason::BadRecord { fault: fault.clone() });
-    }
-    draft.report.faults.clone_from(&decision.faults);
-    let demand = &state.demand;
+    draft.report.faults = faults(problem, decision, serials);
     let lists: [(LaunchCause, &Vec<Unplaced>); 3] = [
         (LaunchCause::Demand, &decision.unplaced_tasks),
         (LaunchCause::Gang, &decision.unplaced_gangs),
         (LaunchCause::Floor, &decision.unmet_floors),
     ];
+    let mut unplaced = Vec::new();
     for (kind, list) in lists {
-        for unplaced in list {
+        for left in list {
             let words = match kind {
-                LaunchCause::Gang => demand.gangs.get(unplaced.index).map(gang_words),
-                LaunchCause::Floor => demand.floors.get(unplaced.index).map(floor_words),
-                _ => demand.tasks.get(unplaced.index).map(|task| task.shape.to_string()),
+                LaunchCause::Gang => problem.gangs.get(left.index).map(gang_words),
+                LaunchCause::Floor => problem.floors.get(left.index).map(floor_words),
+                _ => problem.tasks.get(left.index).map(|task| task.shape.to_string()),
             };
-            unplaced_demand(draft, kind, unplaced, words.unwrap_or_default());
+            unplaced.push(DemandReport {
+                kind,
+                index: order.index(kind, left.index),
+                demand: words.unwrap_or_default(),
+                count: left.count,
+                why: left.why.clone(),
+            });
         }
     }
+    // By words, so that the order in which the workload lists its demand shows nowhere.
+    unplaced.sort_by(|a, b| (a.kind, &a.demand, a.count).cmp(&(b.kind, &b.demand, b.count)));
+    for left in &unplaced {
+        let reason = Reason::Infeasible { why: left.why.clone() };
+        draft.note(Subject::Demand(left.demand.clone()), Severity::Warning, reason);
+    }
+    draft.report.unplaced = unplaced;
 }
 
-fn unplaced_demand(draft: &mut Draft<'_>, kind: LaunchCause, unplaced: &Unplaced, demand: String) {
-    let why = unplaced.why.clone();
-    let subject = Subject::Demand(demand.clone());
-    draft.note(subject, Severity::Warning, Reason::Infeasible { why: why.clone() });
-    draft.report.unplaced.push(DemandReport {
-        kind,
-        index: unplaced.index,
-        demand,
-        count: unplaced.count,
-        why,
-    });
+/// What is wrong, in order of the records. A node that is not ours may well have no pool of ours.
+fn faults(problem: &Problem, decision: &Decision, serials: &[Option<Serial>]) -> Vec<Fault> {
+    let machines = problem.machines.iter().zip(serials);
+    let others: BTreeSet<&str> = machines
+        .filter(|(_, serial)| serial.is_none())
+        .map(|(machine, _)| machine.instance.as_str())
+        .collect();
+    let ours =
+        |fault: &&Fault| fault.kind != FaultKind::UnknownPool || !others.contains(fault.record.as_str());
+    let mut faults: Vec<Fault> = decision.faults.iter().filter(ours).cloned().collect();
+    faults.sort_by(|a, b| (&a.record, a.kind).cmp(&(&b.record, b.kind)));
+    faults.dedup();
+    faults
 }
 
 fn gang_words(gang: &ostler_model::Gang) -> String {

@@ -10,7 +10,7 @@ pub(crate) fn session(draft: &mut Draft<'_>, state: &WorkloadState) {
     if draft.memory.session != state.session {
         if !draft.memory.session.is_empty() {
             let reason = Reason::SessionChanged { session: state.session.clone() };
-            draft.note(Subject::Workload, Severity::Warning, reason);
+            draft.announce(Subject::Workload, Severity::Warning, reason);
             // Its nodes have yet to tell the new control plane of themselves.
             draft.memory.missing_since.clear();
         }

@@ -2,8 +2,9 @@
 
 use crate::draft::Draft;
 use crate::reason::Reason;
+use alloc::collections::BTreeSet;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::EndCause;
+use ostler_model::{CloudId, EndCause};
 
 /// Drained, AllocationTimedOut, InstallFailed and TerminationFailed → Terminating.
 pub(crate) fn terminate(draft: &mut Draft<'_>) {
@@ -11,9 +12,10 @@ pub(crate) fn terminate(draft: &mut Draft<'_>) {
         use StateName::{AllocationTimedOut, Drained, InstallFailed, TerminationFailed};
         matches!(i.state().name(), Drained | AllocationTimedOut | InstallFailed | TerminationFailed)
     };
+    let in_use = in_use(draft);
     for serial in draft.serials(leftover) {
         let instance = &draft.instances[&serial];
-        if is_owned_by_other(draft, instance) {
+        if instance.state().cloud().is_some_and(|cloud| in_use.contains(cloud)) {
             let event = Event::MachineGone { cause: EndCause::Replaced };
             draft.apply(serial, event, Reason::MachineOwnedByOther);
         } else {
@@ -23,13 +25,10 @@ pub(crate) fn terminate(draft: &mut Draft<'_>) {
     }
 }
 
-/// A node that was started again on the same machine has a record of its own; ending the machine for the sake
-/// of the old record would kill it.
-fn is_owned_by_other(draft: &Draft<'_>, instance: &Instance) -> bool {
-    let cloud = instance.state().cloud();
-    draft.instances.values().any(|other| {
-        use StateName::{Allocated, DrainRequested, Installing, Running};
-        let live = matches!(other.state().name(), Allocated | Installing | Running | DrainRequested);
-        live && other.serial() != instance.serial() && other.state().cloud() == cloud
-    })
+/// Machines of records that live. A node that was started again on the same machine has a record of its own;
+/// ending the machine for the sake of the old record would kill it.
+fn in_use(draft: &Draft<'_>) -> BTreeSet<CloudId> {
+    use StateName::{Allocated, DrainRequested, Installing, Running};
+    let live = |i: &&Instance| matches!(i.state().name(), Allocated | Installing | Running | DrainRequested);
+    draft.instances.values().filter(live).filter_map(|i| i.state().cloud().cloned()).collect()
 }

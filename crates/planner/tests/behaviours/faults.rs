@@ -1,0 +1,617 @@
+//! A fault costs the thing that it is about, is said once, and everything else goes on in the same plan.
+
+use super::{acts, check, rounds};
+use expect_test::expect;
+
+#[test]
+fn a_type_removed_while_nodes_run_costs_that_type_only() {
+    check(
+        "
+        pool a CPU=1
+        inst g1 gone running CPU=1
+        inst g2 gone running idle=900 CPU=1
+        inst g3 gone queued
+        inst i1 a running idle=900
+        task 3 CPU=1
+        task 1 CPU=2
+        ",
+        expect![[r#"
+              new5: new queued in a [launch_demand]
+              g3: queued -> terminated for outdated [removed_outdated]
+              new5: queued -> requested [launch_turn]
+              warning: demand cpu 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: record g2: g2 belongs to a pool that the configuration no longer has [bad_record]
+              unplaced demand: 1 x CPU 2
+              g1: running stays, something runs on it
+              g2: running stays, waiting demand has its place here
+              i1: running stays, waiting demand has its place here
+        "#]],
+    );
+}
+
+// Its provider is one of two, and both were seen.
+#[test]
+fn a_removed_type_that_nobody_lists_any_more_ends() {
+    check(
+        "
+        pool a CPU=1 provider=p
+        pool b CPU=1 provider=q
+        inst g1 gone terminating unlisted
+        ",
+        expect![[r#"
+              g1: terminating -> terminated for idle [removed_idle]
+        "#]],
+    );
+    check(
+        "
+        pool a CPU=1 provider=p
+        pool b CPU=1 provider=q
+        inst g1 gone terminating unlisted
+        listing q failed=transient
+        ",
+        expect![[r#"
+              error: provider q: provider q: no (transient) [held_provider_failure]
+        "#]],
+    );
+}
+
+// Nobody lists the machine, and its node is up: it is not gone.
+#[test]
+fn a_type_removed_with_its_provider_keeps_its_nodes() {
+    check(
+        "
+        pool a CPU=1
+        inst g1 gone running unlisted CPU=1
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new2: new queued in a [launch_demand]
+              new2: queued -> requested [launch_turn]
+              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              g1: running stays, something runs on it
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_with_more_free_than_total_is_taken_as_all_free() {
+    check(
+        "
+        pool a CPU=2
+        inst i1 a running CPU=2 free:CPU=3
+        inst i2 a running free:CPU=0
+        task 3 CPU=1
+        ",
+        expect![[r#"
+              new3: new queued in a [launch_demand]
+              new3: queued -> requested [launch_turn]
+              warning: record i1: i1 reports more free than there is; taken as all free [bad_record]
+              i1: running stays, waiting demand has its place here
+              i2: running stays, something runs on it
+        "#]],
+    );
+    check(
+        "
+        policy ray-exact concurrent=100 speed=10000
+        pool a CPU=2
+        inst i1 a running CPU=2 free:CPU=3
+        inst i2 a running free:CPU=0
+        task 3 CPU=1
+        ",
+        expect![[r#"
+              i1: running stays, something runs on it
+              i2: running stays, something runs on it
+        "#]],
+    );
+}
+
+#[test]
+fn an_unknown_status_costs_that_node_only() {
+    check(
+        "
+        pool a CPU=1
+        inst i1 a running unknown=9
+        inst i2 a running idle=900
+        task 1 CPU=2
+        ",
+        expect![[r#"
+              i2: running -> drain_requested for idle [removed_idle]
+              warning: node n-i1: node n-i1 has the unknown status 9 [unknown_node_status]
+              warning: demand cpu 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              unplaced demand: 1 x CPU 2
+              i1: running stays, protected, or not ours to judge
+        "#]],
+    );
+}
+
+#[test]
+fn a_record_without_a_node_costs_that_record_only() {
+    check(
+        "
+        pool a CPU=1
+        inst i1 a running lost
+        inst i2 a running idle=900
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              i1: running stays, protected, or not ours to judge
+              i2: running stays, waiting demand has its place here
+        "#]],
+    );
+}
+
+#[test]
+fn a_provider_that_cannot_be_listed_holds_its_pools_only() {
+    check(
+        "
+        listing q failed=denied
+        pool a CPU=1 max=2
+        pool b CPU=1 provider=q min=1
+        inst i1 a running idle=900
+        inst i2 b running idle=900
+        inst i3 b requested age=5000
+        inst i4 b queued for=demand
+        inst i5 b running dead
+        inst i6 b terminating age=5000
+        task 2 CPU=1
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              i5: running -> drained for node_dead [node_dead]
+              i5: drained -> terminating for node_dead [machine_left_over]
+              error: provider q: provider q: no (denied) [held_provider_failure]
+              warning: instance i4: still queued [stuck]
+              i1: running stays, waiting demand has its place here
+              i2: running stays, waiting demand has its place here
+              i3: requested stays, waiting demand has its place here
+              i4: queued waits: its provider cannot be listed [held_provider]
+        "#]],
+    );
+    check(
+        "
+        policy ray-exact concurrent=100 speed=10000
+        listing q failed=denied
+        pool a CPU=1 max=2
+        pool b CPU=1 provider=q min=1 max=1
+        inst i1 a running idle=900
+        inst i2 b running idle=900
+        inst i3 b running idle=900
+        ",
+        expect![[r#"
+              i1: running -> drain_requested for idle [removed_idle]
+              error: provider q: provider q: no (denied) [held_provider_failure]
+              i3: running stays, its pool would fall below its minimum
+        "#]],
+    );
+}
+
+#[test]
+fn a_provider_that_refuses_costs_its_pools_only() {
+    rounds(
+        "
+        pool a CPU=1 provider=q
+        pool b CPU=1
+        inst i1 a requested age=3
+        inst i2 a queued age=3
+        report i1 failed=quota
+        task 2 CPU=1
+        ",
+        2,
+        expect![[r#"
+            round 1
+              i1: requested -> allocation_failed [launch_refused]
+              i2: queued -> terminated for pool_refused [removed_pool_refused]
+              new3: new queued in b [launch_demand]
+              new4: new queued in b [launch_demand]
+              new3: queued -> requested [launch_turn]
+              new4: queued waits: its pool grows by at most 1 at a time [held_speed]
+            round 2
+              new3: requested -> allocated [machine_appeared]
+              new4: queued -> requested [launch_turn]
+        "#]],
+    );
+}
+
+// They were asked for before it.
+#[test]
+fn a_refusal_is_not_forgotten_when_earlier_launches_come() {
+    check(
+        "
+        pool a CPU=1
+        memory refusal=a:-2:1
+        inst i1 a requested age=9
+        inst i2 a allocated age=9
+        machine c1 a for=i1.1
+        node n2 a cloud=c-i2
+        task 3 CPU=1
+        ",
+        expect![[r#"
+              i1: requested -> allocated [machine_appeared]
+              i2: allocated -> running [node_joined]
+              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              unplaced demand: 2 x CPU 1
+        "#]],
+    );
+    check(
+        "
+        pool a CPU=1
+        memory refusal=a:-40:1
+        inst i1 a requested age=9
+        machine c1 a for=i1.1
+        task 2 CPU=1
+        ",
+        expect![[r#"
+              i1: requested -> allocated [machine_appeared]
+              new2: new queued in a [launch_demand]
+              new2: queued -> requested [launch_turn]
+        "#]],
+    );
+}
+
+// A burst of refusals is one.
+#[test]
+fn a_second_refusal_doubles_the_back_off() {
+    check(
+        "
+        pool a CPU=1
+        memory refusal=a:-31:1
+        inst i1 a requested age=1
+        report i1 failed=quota
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              i1: requested -> allocation_failed [launch_refused]
+              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              unplaced demand: 1 x CPU 1
+        "#]],
+    );
+    check(
+        "
+        pool a CPU=1
+        memory refusal=a:-29:1
+        inst i1 a requested age=1
+        report i1 failed=quota
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              i1: requested -> allocation_failed [launch_refused]
+              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              unplaced demand: 1 x CPU 1
+        "#]],
+    );
+}
+
+// What was seen is still taken in.
+#[test]
+fn a_missing_head_holds_launches_and_removals() {
+    check(
+        "
+        no head
+        pool a CPU=1 min=3
+        inst i1 a running idle=900
+        inst i2 a requested
+        inst i3 a running dead
+        machine c1 a for=i2.1
+        task 5 CPU=1
+        ",
+        expect![[r#"
+              i2: requested -> allocated [machine_appeared]
+              i3: running -> drained for node_dead [node_dead]
+              i3: drained -> terminating for node_dead [machine_left_over]
+              warning: workload: waits: the workload has no head that is up [held_no_head]
+              hold: the workload has no head that is up
+              i1: running stays, waiting demand has its place here
+        "#]],
+    );
+}
+
+#[test]
+fn a_workload_that_was_not_seen_is_held() {
+    check(
+        "
+        unobserved denied
+        pool a CPU=1 min=3
+        inst i1 a running
+        inst i2 a requested
+        machine c1 a for=i2.1
+        ",
+        expect![[r#"
+              error: workload: waits: the workload cannot be observed: no (denied) [held_unobserved]
+              hold: the workload cannot be observed: no (denied)
+        "#]],
+    );
+}
+
+// First what does not exist yet, then what is idle.
+#[test]
+fn a_busy_node_goes_last_and_by_a_drain() {
+    check(
+        "
+        pool a CPU=1 max=1
+        inst i1 a running age=500
+        inst i2 a running idle=1 age=400
+        inst i3 a running age=300
+        ",
+        expect![[r#"
+              i2: running -> drain_requested for max_per_pool [removed_max_per_pool]
+              i1: running -> drain_requested for max_per_pool [removed_max_per_pool]
+              i3: running stays, something runs on it
+        "#]],
+    );
+    check(
+        "
+        policy idle=0
+        pool a CPU=1
+        inst i1 a running idle=0
+        ",
+        expect![[r#"
+              i1: running stays, idle, but not for long enough
+        "#]],
+    );
+    acts(
+        "
+        pool a CPU=1 max=1
+        inst i1 a running age=500
+        inst i2 a running age=400
+        ",
+        expect![[r#"
+              i1: drain n-i1 for max_per_pool within 10 min
+        "#]],
+    );
+    acts(
+        "
+        pool a CPU=1 hash=h2
+        policy replace_outdated
+        inst i1 a running
+        ",
+        expect![[r#"
+              i1: drain n-i1 for outdated within 10 min
+        "#]],
+    );
+}
+
+#[test]
+fn an_old_listing_ends_nothing_that_is_newer() {
+    check(
+        "
+        listing p at=-10
+        pool a CPU=1
+        inst i1 a allocated age=5 unlisted
+        inst i2 a running age=20 unlisted
+        ",
+        expect![[r#"
+              i2: running -> terminated for vanished [machine_vanished]
+              i1: allocated stays, on its way
+        "#]],
+    );
+}
+
+// The workload refused the drain after it was looked at.
+#[test]
+fn an_old_look_drains_nothing_that_is_newer() {
+    check(
+        "
+        look at=-2
+        pool a CPU=1
+        inst i1 a drain_requested age=1 idle=400
+        report i1 rejected
+        ",
+        expect![[r#"
+              i1: drain_requested -> running [drain_rejected]
+        "#]],
+    );
+    check(
+        "
+        look at=-2
+        timeouts node_missing=0
+        pool a CPU=1
+        inst i1 a running age=1 lost
+        ",
+        expect![[r#"
+              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              i1: running stays, protected, or not ours to judge
+        "#]],
+    );
+}
+
+#[test]
+fn a_lost_store_adopts_what_it_finds() {
+    check(
+        "
+        pool a CPU=1
+        machine c1 a for=lost-1.1
+        machine c2 a for=lost-2.1
+        node n1 a cloud=c1 idle=900
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new1: new allocated in a [machine_adopted]
+              new2: new allocated in a [machine_adopted]
+              new1: allocated -> running [node_joined]
+        "#]],
+    );
+}
+
+#[test]
+fn a_machine_that_comes_late_takes_the_place_of_the_queued_launch() {
+    check(
+        "
+        policy concurrent=0
+        pool a CPU=1
+        inst i1 a queued attempt=2
+        machine c1 a for=i1.1
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new2: new allocated in a [machine_adopted]
+              i1: queued -> terminated for pending_idle [machine_appeared_late]
+        "#]],
+    );
+}
+
+// The workload may take a while to notice.
+#[test]
+fn nodes_of_machines_that_are_going_are_no_capacity() {
+    check(
+        "
+        pool a CPU=1
+        inst i1 a terminating
+        node n-i1 a cloud=c-i1 idle=400
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new2: new queued in a [launch_demand]
+              new2: queued -> requested [launch_turn]
+        "#]],
+    );
+    check(
+        "
+        pool a CPU=1
+        inst i1 a terminated unlisted
+        node n-i1 a cloud=c-i1 idle=400
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new2: new queued in a [launch_demand]
+              new2: queued -> requested [launch_turn]
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_of_somebody_else_counts_and_stays() {
+    check(
+        "
+        pool a CPU=1 min=1
+        node n9 a idle=900
+        inst i1 a running idle=900
+        ",
+        expect![[r#"
+              i1: running -> drain_requested for idle [removed_idle]
+        "#]],
+    );
+    check(
+        "
+        policy max=1
+        pool a CPU=1
+        node n9 a idle=900
+        node n8 - idle=900 CPU=1
+        inst i1 a running
+        task 3 CPU=1
+        ",
+        expect![[r#"
+              i1: running -> drain_requested for max_total [removed_max_total]
+              warning: demand cpu 1: a would exceed the maximum of 2 machines in all; head is the head's and gives no workers [infeasible]
+              unplaced demand: 1 x CPU 1
+        "#]],
+    );
+}
+
+#[test]
+fn without_a_head_pool_the_bound_is_all_workers() {
+    check(
+        "
+        policy no_head_pool max=2
+        no head
+        pool a CPU=1
+        task 3 CPU=1
+        ",
+        expect![[r#"
+              new1: new queued in a [launch_demand]
+              new2: new queued in a [launch_demand]
+              new1: queued -> requested [launch_turn]
+              warning: demand cpu 1: a would exceed the maximum of 2 machines in all; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              unplaced demand: 1 x CPU 1
+              new2: queued waits: its pool grows by at most 1 at a time [held_speed]
+        "#]],
+    );
+}
+
+#[test]
+fn a_control_plane_that_was_replaced_is_said_once() {
+    check(
+        "
+        session s2
+        pool a CPU=1
+        inst i1 a running
+        ",
+        expect![[r#"
+              warning: workload: the control plane was replaced, now s2 [session_changed]
+              i1: running stays, something runs on it
+        "#]],
+    );
+}
+
+#[test]
+fn a_record_that_could_not_be_read_is_said() {
+    check(
+        "
+        skipped node 3: no id
+        pool a CPU=1
+        task 1 CPU=1
+        ",
+        expect![[r#"
+              new1: new queued in a [launch_demand]
+              new1: queued -> requested [launch_turn]
+              warning: record node 3: no id: skipped: node 3: no id [unreadable]
+        "#]],
+    );
+}
+
+#[test]
+fn a_node_that_drains_before_we_saw_it_up_is_followed() {
+    rounds(
+        "
+        pool a CPU=1
+        inst i1 a allocated
+        node n1 a cloud=c-i1 draining
+        ",
+        3,
+        expect![[r#"
+            round 1
+              i1: allocated -> running [node_joined]
+              i1: running -> draining for node_draining [node_draining]
+            round 2
+              i1: draining -> drained for node_draining [node_dead]
+              i1: drained -> terminating for node_draining [machine_left_over]
+            round 3
+              i1: terminating -> terminated for node_draining [removed]
+        "#]],
+    );
+}
+
+// The record follows the one that came first in the order of names; the other is capacity.
+#[test]
+fn two_nodes_on_one_machine() {
+    check(
+        "
+        pool a CPU=1
+        inst i1 a allocated
+        node n1 a cloud=c-i1 idle=0
+        node n2 a cloud=c-i1 idle=0
+        task 2 CPU=1
+        ",
+        expect![[r#"
+              i1: allocated -> running [node_joined]
+        "#]],
+    );
+}
+
+#[test]
+fn final_records_are_forgotten_after_half_an_hour() {
+    check(
+        "
+        pool a CPU=1
+        inst i1 a terminated unlisted age=1800
+        inst i2 a terminated unlisted age=1801
+        inst i3 a allocation_failed age=1801
+        ",
+        expect![[r#"
+              i2: forgotten
+              i3: forgotten
+        "#]],
+    );
+}
