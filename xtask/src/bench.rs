@@ -33,22 +33,29 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, String> {
         serde_json::from_slice(&text).map_err(|e| format!("{at}: no case: {e} [XTASK-CASES-FORMAT]"))?;
     drop(text);
     let input_mb = peak_mb();
-    let mut times = Vec::new();
-    let begin = Instant::now();
     let plan = bench.policy.planner(&case);
+    let mut times = Vec::new();
+    let (begin, cpu) = (Instant::now(), cpu_ns());
     let mut launched = 0;
     while times.len() < LEAST_RUNS as usize || begin.elapsed() < ENOUGH {
         let start = Instant::now();
         launched = plan();
         times.push(start.elapsed().as_secs_f64());
     }
+    let cpu_s = cpu.zip(cpu_ns()).map(|(before, after)| (after - before) as f64 / 1e9 / times.len() as f64);
     times.sort_by(f64::total_cmp);
     let line = json!({
-        "seconds": times[0], "median_seconds": times[times.len() / 2], "runs": times.len(), "launch": launched,
+        "seconds": times[0], "median_seconds": times[times.len() / 2], "mean_cpu_seconds": cpu_s, "runs": times.len(), "launch": launched,
         "input_mb": input_mb, "peak_rss_mb": peak_mb(),
     });
     println!("{line}");
     Ok(true)
+}
+
+/// Time that this thread has spent on a processor, nanoseconds: says more than the clock on a busy machine. `None`
+/// where the system does not tell.
+fn cpu_ns() -> Option<u64> {
+    std::fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
 }
 
 /// Peak resident memory of this process in MiB; `None` where the system does not tell.

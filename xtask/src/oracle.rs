@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 
 use clap::Subcommand;
-use ostler_testkit::ray_case::{Case, Verdict, check};
+use ostler_testkit::ray_case::{Case, Verdict};
 
 use crate::policy::Policy;
 
@@ -28,7 +28,6 @@ pub(crate) fn run(oracle: Oracle) -> Result<bool, String> {
     let at = file.display();
     let lines =
         BufReader::new(File::open(&file).map_err(|e| format!("cannot read {at}: {e} [XTASK-CASES-FILE]"))?);
-    let mut decider = policy.decider();
     let (mut passed, mut failed) = (0, 0);
     for (number, line) in lines.lines().enumerate() {
         let line = line.map_err(|e| format!("cannot read {at}: {e} [XTASK-CASES-FILE]"))?;
@@ -37,7 +36,7 @@ pub(crate) fn run(oracle: Oracle) -> Result<bool, String> {
         }
         let case: Case = serde_json::from_str(&line)
             .map_err(|e| format!("{at} line {}: no case: {e} [XTASK-CASES-FORMAT]", number + 1))?;
-        match check(&case, decider.as_mut()) {
+        match policy.judge(&case) {
             Verdict::Passed(notes) => {
                 passed += 1;
                 notes.iter().for_each(|note| println!("{}: {note}", case.name));

@@ -209,7 +209,7 @@ fn fits(free: &[f64], needs: &[(u32, f64)]) -> bool {
     needs.iter().all(|need| need.1 <= free[need.0 as usize])
 }
 
-/// Takes as many as fit, at most `most`. Amounts are subtracted one by one, so that ten times 0.1 need not fit into 1.
+/// Takes as many as fit, at most `most`. Amounts are subtracted one by one, so that twenty times 0.1 do not fit into 2.
 fn fill(free: &mut [f64], needs: &[(u32, f64)], most: u64) -> u64 {
     const SINGLY: u64 = 4; // most nodes take few of one shape; what is faster for many is slower for these
     let mut count = 0;
