@@ -1,0 +1,62 @@
+# What people call. Everything that is slow to make is kept outside of the clone, in $(CACHE).
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ostler
+# Builds are shared between clones: the dependencies are compiled once on a machine.
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+RAY := $(CACHE)/ray-2.60.0
+step = @printf '\n==> %s\n' "$(1)"
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
+
+demo: ray-env ## A real Ray cluster that grows and shrinks, in about two minutes
+	$(call step,building ostler (some minutes the first time))
+	cargo build --release --package ostler-cli
+	$(call step,the demo)
+	$(RAY)/bin/python tools/demo/ray.py $(CARGO_TARGET_DIR)/release/ostler
+
+test: lint test-rust test-ray ## Everything, as CI does it
+
+lint: ## Format and lints
+	$(call step,format)
+	cargo fmt --all --check
+	$(call step,lints)
+	cargo clippy --workspace --all-targets -- -D warnings
+
+test-rust: ## All tests that need no other system
+	$(call step,tests of the pure core and the rim)
+	cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray
+
+test-ray: ray-env ## Tests with real Ray clusters
+	$(call step,the client of Ray against real Rays)
+	cargo test --package ostler-workload-ray
+	$(call step,Ostler in front of real Rays)
+	cargo build --package ostler-cli
+	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e
+
+ray-env: ## The Python environments with the real Rays, outside of the clone
+	$(call step,Ray environments)
+	tools/ray-env/make.sh
+
+fuzz-ray: ray-env ## Compare ray-exact with the real Ray on fresh inputs (SEEDS=FROM..TO or MINUTES=N)
+	$(call step,building the oracle)
+	cargo build --release --package xtask
+	$(RAY)/bin/python tools/ray/fuzz.py $(if $(MINUTES),--minutes $(MINUTES),--seeds $(or $(SEEDS),100000..105000))
+
+bench-ray: ray-env ## Time planning against Ray's own scheduler (QUICK=1 for a subset)
+	$(call step,building the benchmark)
+	cargo build --release --package xtask
+	$(RAY)/bin/python tools/ray/bench.py $(if $(QUICK),--quick)
+
+bench-latency: ray-env ## From a new task to the launch, beside Ray's own autoscaler
+	$(call step,building ostler)
+	cargo build --release --package ostler-cli
+	$(RAY)/bin/python tools/ray/latency.py $(CARGO_TARGET_DIR)/release/ostler
+
+docs: ## Write the generated pages of docs/reference again
+	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
+
+.PHONY: help demo test lint test-rust test-ray ray-env fuzz-ray bench-ray bench-latency docs
