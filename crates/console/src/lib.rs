@@ -24,9 +24,6 @@ use std::future::Future;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
-/// Where the API listens unless it is told otherwise.
-pub const DEFAULT_ADDRESS: &str = "127.0.0.1:4280";
-
 /// Serves until `shutdown` is ready, then lets requests under way end for a moment.
 ///
 /// With a token every path but `/healthz` asks for `Authorization: Bearer`. Without one only requests that name
