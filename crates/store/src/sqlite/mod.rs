@@ -65,6 +65,15 @@ impl SqliteStore {
         Ok(done)
     }
 
+    /// Someone has the lock. Only reads, so that who holds the store is never kept waiting by who does not.
+    fn held_by_a_living_process(&self) -> Result<LeaderError, StoreError> {
+        let leader = Leader::read(&self.connection).map_err(|error| self.failed(error))?;
+        // It has the lock and has not written its name yet, or has just taken it away.
+        let holder =
+            leader.holder.unwrap_or_else(|| "a process that starts or ends at this moment".to_owned());
+        Ok(LeaderError::HeldBy { holder, until: leader.until })
+    }
+
     fn failed(&self, error: rusqlite::Error) -> StoreError {
         failure::explain(&self.path, error)
     }
@@ -103,21 +112,15 @@ impl Store for SqliteStore {
 
     fn acquire(&mut self, holder: &str, now: Timestamp, ttl: Millis) -> Result<Term, LeaderError> {
         let newly = self.lock.take()?;
+        if !self.lock.is_held() {
+            return Err(self.held_by_a_living_process()?);
+        }
         let host = self.host.clone();
-        let locked = self.lock.is_held();
         let term = self.write(|transaction| {
             let leader = Leader::read(transaction)?;
             // With the lock in our hand a holder of this host is dead; one elsewhere must let its lease run out.
-            let elsewhere = leader.host != host && leader.until > now;
-            match leader.holder {
-                Some(holder) if !locked || elsewhere => {
-                    return Ok(Err(LeaderError::HeldBy { holder, until: leader.until }));
-                }
-                None if !locked => {
-                    let holder = "a process that has just started".to_owned();
-                    return Ok(Err(LeaderError::HeldBy { holder, until: now + ttl }));
-                }
-                _ => {}
+            if let Some(holder) = leader.holder.filter(|_| leader.host != host && leader.until > now) {
+                return Ok(Err(LeaderError::HeldBy { holder, until: leader.until }));
             }
             let term = Term(leader.term.0 + 1);
             transaction.execute(

@@ -98,9 +98,17 @@ fn prepare(path: &Path, connection: &mut Connection) -> Result<(), StoreError> {
     if verdict != "ok" {
         return Err(StoreError::Corrupt { path: path.to_owned(), detail: verdict });
     }
-    migrate(connection).map_err(failed)?;
+    // A store that is as it should be is not written to: its holder may be busy with it.
+    if found < FORMAT {
+        migrate(connection).map_err(failed)?;
+    }
     // After the first migration, so that the mark is in the file itself and not only in the log beside it.
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)
+    let mode: String =
+        connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(failed)?;
+    if mode != "wal" {
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
