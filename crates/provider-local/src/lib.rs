@@ -35,6 +35,8 @@
 //!   --resources="$OSTLER_RESOURCES" ${OSTLER_LABELS:+--labels="$OSTLER_LABELS"} ${OSTLER_MEMORY:+--memory="$OSTLER_MEMORY"}
 //! ```
 //!
+//! Ray wants whole amounts of a node's custom resources; what its command says is in the machine's log.
+//!
 //! Linux only: it reads `/proc`.
 
 mod config;
