@@ -207,6 +207,7 @@ class Bench:
 def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--quick", action="store_true")
+    a.add_argument("--cells", help="instead: nodes,pending,shapes,types;nodes,...")
     a.add_argument("--cap", type=float, default=60, help="seconds for Ray in one cell")
     a.add_argument("--policies", default="ray-exact,ray")
     a.add_argument("--seed", type=int, default=1)
@@ -217,6 +218,8 @@ def main():
     if a.one:
         return run_ray(a.one, a.cap)
     grid = [(n, p, s, t) for t in GRID["types"] for s in GRID["shapes"] for n in GRID["nodes"] for p in GRID["pending"]]
+    if a.cells:
+        grid = [tuple(map(int, cell.split(","))) for cell in a.cells.split(";")]
     bench = Bench(a)
     bench.run(QUICK if a.quick else grid)
     sys.exit(1 if bench.differ else 0)

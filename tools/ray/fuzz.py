@@ -2,7 +2,7 @@
 
   python fuzz.py --seeds 100000..105000            # these seeds
   python fuzz.py --minutes 10                      # from --seeds on (default 100000), for so long
-  python fuzz.py --mix cases|chaos|sequences|all   # realistic, corner cases, several rounds (default: all in turn)
+  python fuzz.py --mix cases|chaos|scale|sequences|all   # realistic, corner cases, many nodes, several rounds (all)
 
 Where the two differ, Ray runs 16 times more in fresh processes with the keys of its maps in other orders, and what it
 gives then counts too. Where Ray raises an error, Ray is run on the input without the records that ray-exact left out.
@@ -32,7 +32,8 @@ def make(mix, seed):
     import sequences
     if mix == "sequences":
         return sequences.one(seed, varied=True)
-    case = cases.make_case("shared", seed) if mix == "cases" else mixes.make_case("chaos", seed, random.Random(f"chaos,{seed}"))
+    case = {"cases": lambda: cases.make_case("shared", seed), "scale": lambda: mixes.scale(seed),
+            "chaos": lambda: mixes.make_case("chaos", seed, random.Random(f"chaos,{seed}"))}[mix]()
     case["expected"], _ = raycase.run_case(case)
     return case
 
@@ -157,8 +158,8 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--seeds", default="100000..105000", help="FROM..TO, TO not included")
     a.add_argument("--minutes", type=float, help="go on past TO until so much time is over")
-    a.add_argument("--mix", default="all", choices=["all", "cases", "chaos", "sequences"])
-    a.add_argument("--batch", type=int, default=250)
+    a.add_argument("--mix", default="all", choices=["all", "cases", "chaos", "scale", "sequences"])
+    a.add_argument("--batch", type=int, default=100)
     a.add_argument("--out", default=os.path.join(ROOT, "target", "fuzz-ray"))
     a.add_argument("--xtask", default="cargo xtask")
     a.add_argument("--again", help=argparse.SUPPRESS)
@@ -168,7 +169,7 @@ def main():
     first, _, last = a.seeds.partition("..")
     at, end = int(first), int(last or int(first) + 1)
     fuzz, begin = Fuzz(a), time.time()
-    mixes = ["cases", "chaos", "sequences"] if a.mix == "all" else [a.mix]
+    mixes = ["cases", "chaos", "scale", "sequences"] if a.mix == "all" else [a.mix]
     try:
         while (time.time() - begin < a.minutes * 60) if a.minutes else at < end:
             upto = at + a.batch if a.minutes else min(end, at + a.batch)

@@ -3,7 +3,9 @@ features of the format at once, odd statuses, bad records.
 
 One generator, with knobs that each case draws anew: so any two features meet in some case."""
 import json
+import random
 
+import bench
 from cases import IMPLICIT, GiB
 
 STATUSES = ["QUEUED", "REQUESTED", "ALLOCATED", "RAY_INSTALLING", "RAY_RUNNING", "RAY_STOP_REQUESTED", "RAY_STOPPING",
@@ -177,6 +179,32 @@ class Chaos:
         if r.random() < .1:
             g["fallbacks"] = [[self.request(2)]]
         return g
+
+
+def scale(seed):
+    """As many nodes, requests, shapes and types as Ray can take: the inputs of the benchmark, with fractions and gangs."""
+    r = random.Random(f"scale,{seed}")
+    case = bench.make(r.choice([3, 20, 60]), r.choice([30, 200, 600]), r.choice([2, 8, 30]), r.choice([2, 8, 20]), seed,
+                      free=r.choice([.2, .6, 1]))
+    types = case["config"]["node_types"]
+    for t in types.values():
+        if r.random() < .4:
+            t["max_workers"] = r.choice([1, 3, 10])
+    for q in case["pending_resource_requests"]:
+        q["count"] = max(1, int(q["count"] * r.random() * 2))
+        if r.random() < .2:
+            q["resources"]["CPU"] = r.choice([0.1, 0.3333, 0.7, 1.5])
+    for i in case["instances"]:
+        if r.random() < .2 and i["node_kind"] == "WORKER":
+            i["status"] = r.choice(STATUSES[:6])
+            i["ray_node"] = i["ray_node"] if i["status"] == "RAY_RUNNING" else None
+    if r.random() < .4:
+        case["gang_requests"] = [
+            {"details": f"g{k}", "requests": [{"resources": {"CPU": float(r.choice([1, 2, 4]))}, "count": r.randint(1, 6),
+             "placement_constraints": [{"type": r.choice(["affinity", "anti_affinity"]), "label": f"_PG_{k}", "value": ""}]}]}
+            for k in range(r.randint(1, 6))]
+    case["config"]["max_workers"] = r.choice([None, None, 50, 100])
+    return {**case, "name": f"scale-{seed}"}
 
 
 def make_case(profile, seed, rng):

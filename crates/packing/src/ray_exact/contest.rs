@@ -254,18 +254,14 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
     fn commit(&mut self, number: u32, slot: u32) -> u32 {
         let after = self.after(number);
         let takes = core::mem::take(&mut self.groups[number as usize].takes);
-        let mut finished = false;
         for &(run, count) in &takes {
-            self.trial.left[run as usize] -= count;
+            self.trial.spend(run, count);
             self.total_left -= count;
-            finished |= self.trial.left[run as usize] == 0;
             self.serve(slot, run, count);
             self.invalidate(run);
         }
         self.groups[number as usize].takes = takes;
-        if finished {
-            self.trial.forget_finished(&self.world.catalog);
-        }
+        self.trial.forget_finished(&self.world.catalog);
         after
     }
 

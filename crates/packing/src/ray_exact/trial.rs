@@ -42,6 +42,8 @@ pub(super) struct Trial<'r> {
     conserve_gpu: bool,
     /// Runs with some left, in order.
     active: Vec<Active>,
+    /// How many of them have none left by now.
+    finished: usize,
     /// What they need, one after the other.
     needs: Vec<(u32, f64)>,
     /// By active run and resource: what each run from there on needs at least.
@@ -61,6 +63,7 @@ impl<'r> Trial<'r> {
             source,
             conserve_gpu,
             active: Vec::new(),
+            finished: 0,
             needs: Vec::new(),
             least: Vec::new(),
             free: alloc::vec![0.0; catalog.resources()],
@@ -68,12 +71,27 @@ impl<'r> Trial<'r> {
             asked: alloc::vec![0; catalog.resources()],
             number: 0,
         };
-        trial.forget_finished(catalog);
+        trial.find_active(catalog);
         trial
     }
 
-    /// Drops runs of which nothing is left.
+    /// Takes some of a run away.
+    pub(super) fn spend(&mut self, run: u32, count: u64) {
+        let left = &mut self.left[run as usize];
+        *left -= count;
+        self.finished += usize::from(*left == 0);
+    }
+
+    /// Drops runs of which nothing is left, once they are so many that it pays.
     pub(super) fn forget_finished(&mut self, catalog: &Catalog<'_>) {
+        const PAYS: usize = 64; // one of so many active runs
+        if self.finished > 0 && self.finished * PAYS >= self.active.len() {
+            self.find_active(catalog);
+        }
+    }
+
+    fn find_active(&mut self, catalog: &Catalog<'_>) {
+        self.finished = 0;
         self.active.clear();
         self.needs.clear();
         for (run, _) in self.left.iter().enumerate().filter(|(_, left)| **left > 0) {
@@ -152,7 +170,7 @@ impl<'r> Trial<'r> {
         match shape.apart.is_empty() {
             _ if !selected => 0,
             true => left,
-            false => u64::from(!catalog.labels.has_any(self.labels, &shape.apart)),
+            false => left.min(u64::from(!catalog.labels.has_any(self.labels, &shape.apart))),
         }
     }
 
