@@ -43,7 +43,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct ApiArgs {
     /// Its API
-    #[arg(long, value_name = "URL", env = "OSTLER_API", default_value = "http://127.0.0.1:4280")]
+    #[arg(long, value_name = "URL", env = "OSTLER_API", default_value = "http://127.0.0.1:8270")]
     pub(crate) api: String,
     /// The file with the token of the API, if it asks for one
     #[arg(long, value_name = "PATH", env = "OSTLER_TOKEN_FILE")]
@@ -81,7 +81,7 @@ pub(crate) struct RunArgs {
     /// The store [default: the file's, else ~/.local/state/ostler/NAME.db]
     #[arg(long, value_name = "PATH")]
     pub(crate) store: Option<PathBuf>,
-    /// Where the API listens [default: the file's, else 127.0.0.1:4280]
+    /// Where the API listens [default: the file's, else 127.0.0.1:8270]
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) listen: Option<SocketAddr>,
     /// Write each snapshot and its plan into this directory

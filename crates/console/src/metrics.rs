@@ -73,9 +73,7 @@ impl Collector for Scrape {
                 Kind::Counter => MetricType::Counter,
                 Kind::Gauge => MetricType::Gauge,
             };
-            // The encoder ends the help with a point of its own.
-            let help = metric.help.trim_end_matches('.');
-            let mut family = encoder.encode_descriptor(metric.name, help, None, kind)?;
+            let mut family = encoder.encode_descriptor(metric.name, metric.help, None, kind)?;
             for (values, value) in samples.0 {
                 let labels: Vec<(&str, String)> = metric.labels.iter().copied().zip(values).collect();
                 if labels.is_empty() {

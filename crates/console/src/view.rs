@@ -4,7 +4,7 @@ use crate::read_model::JournalLine;
 use crate::words::{Why, ago, span, unfit};
 use ostler_lifecycle::StateName;
 use ostler_model::{Bundle, Demand, LaunchCause, Node, NodeStatus, Task, Timestamp};
-use ostler_planner::{DemandReport, InstanceReport, PoolReport, Reason};
+use ostler_planner::{DemandReport, HoldReason, InstanceReport, PoolReport, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -171,13 +171,19 @@ fn workload_view(workload: &WorkloadStatus, now: Timestamp) -> WorkloadView {
         seen: ago(now, workload.observed_at),
         planned: ago(now, report.map(|report| report.at)),
         failure: workload.failure.as_ref().map(ToString::to_string),
-        hold: hold.map(|why| Why::from(&Reason::WorkloadHeld { why })),
+        hold: hold.map(|hold| held(&hold)),
         pools: report.iter().flat_map(|r| &r.pools).map(|pool| pool_view(pool, now)).collect(),
         machines: report.iter().flat_map(|r| &r.instances).map(|one| machine_view(one, now)).collect(),
         nodes: workload.nodes.iter().map(node_view).collect(),
         demand: demand_views(workload),
         faults: report.iter().flat_map(|r| r.faults.iter().cloned()).map(fault).collect(),
     }
+}
+
+/// The hold alone, without the "waits" that a reason puts before it.
+fn held(hold: &HoldReason) -> Why {
+    let code = Reason::WorkloadHeld { why: hold.clone() }.code().to_owned();
+    Why { code, text: hold.to_string() }
 }
 
 fn pool_view(pool: &PoolReport, now: Timestamp) -> PoolView {

@@ -1,10 +1,10 @@
 //! The API by real requests on a free port of 127.0.0.1.
 
+mod fixture;
+
 use expect_test::{Expect, expect};
-use ostler_console::{Counters, JournalLine, LaunchCount, ReadModel, Secret, serve};
-use ostler_model::Timestamp;
-use ostler_wire::Status;
-use std::collections::BTreeMap;
+use fixture::{Fixture, STATUS};
+use ostler_console::{Secret, serve};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,57 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-const STATUS: &str = include_str!("data/status.json");
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// What the tests serve.
-#[derive(Debug)]
-struct Fixture {
-    ready: Result<(), String>,
-    alive: Result<(), String>,
-}
-
-impl ReadModel for Fixture {
-    fn status(&self) -> Status {
-        serde_json::from_str(STATUS).expect("the fixture is a status")
-    }
-
-    fn counters(&self) -> Counters {
-        let pool = |pool: &str| ("demo".to_owned(), pool.to_owned());
-        let cpu = LaunchCount { requested: 6, refused: 0, allocated: 5, joined: 5, join_seconds: 7.5 };
-        let gpu = LaunchCount { requested: 2, refused: 2, ..LaunchCount::default() };
-        Counters {
-            passes: 7400,
-            passes_failed: 1,
-            commits: 41,
-            commits_refused: 2,
-            plan_seconds: 0.25,
-            looks_failed: 3,
-            launches: BTreeMap::from([(pool("cpu"), cpu), (pool("gpu"), gpu)]),
-            removals: BTreeMap::from([(("demo".to_owned(), "cpu".to_owned(), "idle".to_owned()), 2)]),
-            drains_rejected: BTreeMap::from([("demo".to_owned(), 1)]),
-        }
-    }
-
-    fn ready(&self) -> Result<(), String> {
-        self.ready.clone()
-    }
-
-    fn alive(&self) -> Result<(), String> {
-        self.alive.clone()
-    }
-
-    fn recent(&self) -> Vec<JournalLine> {
-        vec![JournalLine {
-            seq: 9,
-            at: Timestamp(1_790_000_007_000),
-            workload: "demo".to_owned(),
-            subject: "instance:i-0000002a-7".to_owned(),
-            code: "launch_demand".to_owned(),
-            message: "pool cpu, wanted: wanted for waiting requests".to_owned(),
-        }]
-    }
-}
 
 async fn served(token: Option<&str>, model: Fixture) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -135,7 +85,7 @@ async fn the_view_says_it_in_words() {
         {"max":2,"min":0,"name":"gpu","states":[],"trouble":"not asked for another 25 s: no p3.2xlarge left in zone a (out_of_capacity)"}
         {"cloud":null,"instance":"i-0000002a-7","launched_for":"demand","node":null,"pool":"cpu","since":"1 s","state":"queued","why":{"code":"held_concurrent","text":"waits: 1 launches are under way, the most that may be"}}
         {"count":3,"index":1,"kind":"task","unplaced":3,"what":"CPU 1, GPU 1","why":["head is the head's and gives no workers","cpu is too small (GPU: asks 1, a machine has 0)","gpu was refused by its provider a moment ago"]}
-        {"code":"held_unobserved","text":"waits: the workload cannot be observed: 10.0.9.1:6379 does not answer (transient)"}
+        {"code":"held_unobserved","text":"the workload cannot be observed: 10.0.9.1:6379 does not answer (transient)"}
         {"at":1790000007000,"code":"launch_demand","message":"pool cpu, wanted: wanted for waiting requests","seq":9,"subject":"instance:i-0000002a-7","workload":"demo"}"#]].assert_eq(&lines.join("\n"));
 }
 
@@ -217,31 +167,31 @@ async fn metrics_for_a_scraper() {
         "{fields}"
     );
     expect![[r##"
-        # HELP ostler_build_info Always 1; the version is in the label
+        # HELP ostler_build_info Always 1; the version is in the label.
         # TYPE ostler_build_info gauge
         ostler_build_info{version="0.1.0"} 1.0
-        # HELP ostler_start_time_seconds When it was started, in seconds since 1970
+        # HELP ostler_start_time_seconds When it was started, in seconds since 1970.
         # TYPE ostler_start_time_seconds gauge
         ostler_start_time_seconds 1790000000.0
-        # HELP ostler_passes Passes that were planned
+        # HELP ostler_passes Passes that were planned.
         # TYPE ostler_passes counter
         ostler_passes_total 7400.0
-        # HELP ostler_passes_failed Passes whose plan was dropped or failed. Each is a fault in Ostler
+        # HELP ostler_passes_failed Passes whose plan was dropped or failed. Each is a fault in Ostler.
         # TYPE ostler_passes_failed counter
         ostler_passes_failed_total 1.0
-        # HELP ostler_plan_seconds Seconds spent in planning
+        # HELP ostler_plan_seconds Seconds spent in planning.
         # TYPE ostler_plan_seconds counter
         ostler_plan_seconds_total 0.25
-        # HELP ostler_commits Plans that changed something and were committed
+        # HELP ostler_commits Plans that changed something and were committed.
         # TYPE ostler_commits counter
         ostler_commits_total 41.0
-        # HELP ostler_commits_refused Commits that the store refused
+        # HELP ostler_commits_refused Commits that the store refused.
         # TYPE ostler_commits_refused counter
         ostler_commits_refused_total 2.0
-        # HELP ostler_looks_failed Looks at workloads and providers that failed
+        # HELP ostler_looks_failed Looks at workloads and providers that failed.
         # TYPE ostler_looks_failed counter
         ostler_looks_failed_total 3.0
-        # HELP ostler_launches Launches: `requested` from the provider, `refused` by it, `allocated` (the machine came), `joined` (its node came up)
+        # HELP ostler_launches Launches: `requested` from the provider, `refused` by it, `allocated` (the machine came), `joined` (its node came up).
         # TYPE ostler_launches counter
         ostler_launches_total{workload="demo",pool="cpu",outcome="requested"} 6.0
         ostler_launches_total{workload="demo",pool="cpu",outcome="refused"} 0.0
@@ -251,65 +201,65 @@ async fn metrics_for_a_scraper() {
         ostler_launches_total{workload="demo",pool="gpu",outcome="refused"} 2.0
         ostler_launches_total{workload="demo",pool="gpu",outcome="allocated"} 0.0
         ostler_launches_total{workload="demo",pool="gpu",outcome="joined"} 0.0
-        # HELP ostler_launch_join_seconds Seconds from the request to the node, over all that joined
+        # HELP ostler_launch_join_seconds Seconds from the request to the node, over all that joined.
         # TYPE ostler_launch_join_seconds counter
         ostler_launch_join_seconds_total{workload="demo",pool="cpu"} 7.5
         ostler_launch_join_seconds_total{workload="demo",pool="gpu"} 0.0
-        # HELP ostler_removals Removals by their cause
+        # HELP ostler_removals Removals by their cause.
         # TYPE ostler_removals counter
         ostler_removals_total{workload="demo",pool="cpu",cause="idle"} 2.0
-        # HELP ostler_drains_rejected Drains that the workload refused, since the node was in use again
+        # HELP ostler_drains_rejected Drains that the workload refused, since the node was in use again.
         # TYPE ostler_drains_rejected counter
         ostler_drains_rejected_total{workload="demo"} 1.0
-        # HELP ostler_workload_up 1 if the newest look at the workload saw it
+        # HELP ostler_workload_up 1 if the newest look at the workload saw it.
         # TYPE ostler_workload_up gauge
         ostler_workload_up{workload="batch"} 0.0
         ostler_workload_up{workload="demo"} 1.0
-        # HELP ostler_workload_observed_timestamp_seconds When the newest look at the workload began
+        # HELP ostler_workload_observed_timestamp_seconds When the newest look at the workload began.
         # TYPE ostler_workload_observed_timestamp_seconds gauge
         ostler_workload_observed_timestamp_seconds{workload="batch"} 1790007498.0
         ostler_workload_observed_timestamp_seconds{workload="demo"} 1790007499.6
-        # HELP ostler_workload_held 1 while nothing is decided for the workload; the reason's code is in the label
+        # HELP ostler_workload_held 1 while nothing is decided for the workload; the reason's code is in the label.
         # TYPE ostler_workload_held gauge
         ostler_workload_held{workload="batch",reason="held_unobserved"} 1.0
-        # HELP ostler_provider_up 1 if the newest listing of the provider worked
+        # HELP ostler_provider_up 1 if the newest listing of the provider worked.
         # TYPE ostler_provider_up gauge
         ostler_provider_up{provider="local"} 1.0
         ostler_provider_up{provider="spot"} 0.0
-        # HELP ostler_provider_listed_timestamp_seconds When the newest listing of the provider began
+        # HELP ostler_provider_listed_timestamp_seconds When the newest listing of the provider began.
         # TYPE ostler_provider_listed_timestamp_seconds gauge
         ostler_provider_listed_timestamp_seconds{provider="local"} 1790007499.75
         ostler_provider_listed_timestamp_seconds{provider="spot"} 1790007439.0
-        # HELP ostler_provider_machines Machines of ours that the provider lists
+        # HELP ostler_provider_machines Machines of ours that the provider lists.
         # TYPE ostler_provider_machines gauge
         ostler_provider_machines{provider="local"} 4.0
         ostler_provider_machines{provider="spot"} 0.0
-        # HELP ostler_pool_machines Records of the pool by state, without final ones
+        # HELP ostler_pool_machines Records of the pool by state, without final ones.
         # TYPE ostler_pool_machines gauge
         ostler_pool_machines{workload="demo",pool="head",state="running"} 1.0
         ostler_pool_machines{workload="demo",pool="cpu",state="queued"} 1.0
         ostler_pool_machines{workload="demo",pool="cpu",state="requested"} 1.0
         ostler_pool_machines{workload="demo",pool="cpu",state="running"} 2.0
         ostler_pool_machines{workload="demo",pool="cpu",state="draining"} 1.0
-        # HELP ostler_pool_min Workers that the pool has at least
+        # HELP ostler_pool_min Workers that the pool has at least.
         # TYPE ostler_pool_min gauge
         ostler_pool_min{workload="batch",pool="cpu"} 0.0
         ostler_pool_min{workload="demo",pool="head"} 0.0
         ostler_pool_min{workload="demo",pool="cpu"} 1.0
         ostler_pool_min{workload="demo",pool="gpu"} 0.0
-        # HELP ostler_pool_max Workers that the pool has at most
+        # HELP ostler_pool_max Workers that the pool has at most.
         # TYPE ostler_pool_max gauge
         ostler_pool_max{workload="batch",pool="cpu"} 3.0
         ostler_pool_max{workload="demo",pool="head"} 0.0
         ostler_pool_max{workload="demo",pool="cpu"} 5.0
         ostler_pool_max{workload="demo",pool="gpu"} 2.0
-        # HELP ostler_pool_backing_off 1 while the pool is not asked, since its provider refused a moment ago
+        # HELP ostler_pool_backing_off 1 while the pool is not asked, since its provider refused a moment ago.
         # TYPE ostler_pool_backing_off gauge
         ostler_pool_backing_off{workload="batch",pool="cpu"} 0.0
         ostler_pool_backing_off{workload="demo",pool="head"} 0.0
         ostler_pool_backing_off{workload="demo",pool="cpu"} 0.0
         ostler_pool_backing_off{workload="demo",pool="gpu"} 1.0
-        # HELP ostler_demand What the workload asks for: `task`, `gang`, `floor`
+        # HELP ostler_demand What the workload asks for: `task`, `gang`, `floor`.
         # TYPE ostler_demand gauge
         ostler_demand{workload="batch",kind="floor"} 0.0
         ostler_demand{workload="batch",kind="gang"} 0.0
@@ -317,7 +267,7 @@ async fn metrics_for_a_scraper() {
         ostler_demand{workload="demo",kind="floor"} 1.0
         ostler_demand{workload="demo",kind="gang"} 1.0
         ostler_demand{workload="demo",kind="task"} 15.0
-        # HELP ostler_demand_unplaced How much of that no pool can take
+        # HELP ostler_demand_unplaced How much of that no pool can take.
         # TYPE ostler_demand_unplaced gauge
         ostler_demand_unplaced{workload="batch",kind="floor"} 0.0
         ostler_demand_unplaced{workload="batch",kind="gang"} 0.0
@@ -325,43 +275,43 @@ async fn metrics_for_a_scraper() {
         ostler_demand_unplaced{workload="demo",kind="floor"} 0.0
         ostler_demand_unplaced{workload="demo",kind="gang"} 0.0
         ostler_demand_unplaced{workload="demo",kind="task"} 3.0
-        # HELP ostler_faults Records that are wrong and were left aside or corrected
+        # HELP ostler_faults Records that are wrong and were left aside or corrected.
         # TYPE ostler_faults gauge
         ostler_faults{workload="batch"} 0.0
         ostler_faults{workload="demo"} 1.0
-        # HELP autoscaler_pending_nodes Nodes on their way: queued, requested, allocated or installing
+        # HELP autoscaler_pending_nodes Nodes on their way: queued, requested, allocated or installing.
         # TYPE autoscaler_pending_nodes gauge
         autoscaler_pending_nodes{NodeType="head",SessionName="session_2026-09-21_10-13-20_1"} 0.0
         autoscaler_pending_nodes{NodeType="cpu",SessionName="session_2026-09-21_10-13-20_1"} 2.0
         autoscaler_pending_nodes{NodeType="gpu",SessionName="session_2026-09-21_10-13-20_1"} 0.0
-        # HELP autoscaler_active_nodes Nodes that are up, those being drained included
+        # HELP autoscaler_active_nodes Nodes that are up, those being drained included.
         # TYPE autoscaler_active_nodes gauge
         autoscaler_active_nodes{NodeType="head",SessionName="session_2026-09-21_10-13-20_1"} 1.0
         autoscaler_active_nodes{NodeType="cpu",SessionName="session_2026-09-21_10-13-20_1"} 3.0
         autoscaler_active_nodes{NodeType="gpu",SessionName="session_2026-09-21_10-13-20_1"} 0.0
-        # HELP autoscaler_recently_failed_nodes Nodes whose machines are being terminated, as Ray 2.60.0 counts it
+        # HELP autoscaler_recently_failed_nodes Nodes whose machines are being terminated, as Ray 2.60.0 counts it.
         # TYPE autoscaler_recently_failed_nodes gauge
         autoscaler_recently_failed_nodes{NodeType="head",SessionName="session_2026-09-21_10-13-20_1"} 0.0
         autoscaler_recently_failed_nodes{NodeType="cpu",SessionName="session_2026-09-21_10-13-20_1"} 0.0
         autoscaler_recently_failed_nodes{NodeType="gpu",SessionName="session_2026-09-21_10-13-20_1"} 0.0
-        # HELP autoscaler_running_workers Worker nodes that are up, to the workload
+        # HELP autoscaler_running_workers Worker nodes that are up, to the workload.
         # TYPE autoscaler_running_workers gauge
         autoscaler_running_workers{SessionName="session_2026-09-21_10-13-20_1"} 3.0
-        # HELP autoscaler_cluster_resources Logical resources of the nodes that are up
+        # HELP autoscaler_cluster_resources Logical resources of the nodes that are up.
         # TYPE autoscaler_cluster_resources gauge
         autoscaler_cluster_resources{resource="CPU",SessionName="session_2026-09-21_10-13-20_1"} 11.0
         autoscaler_cluster_resources{resource="memory",SessionName="session_2026-09-21_10-13-20_1"} 38654705664.0
-        # HELP autoscaler_pending_resources Logical resources of the nodes on their way
+        # HELP autoscaler_pending_resources Logical resources of the nodes on their way.
         # TYPE autoscaler_pending_resources gauge
         autoscaler_pending_resources{resource="CPU",SessionName="session_2026-09-21_10-13-20_1"} 8.0
         autoscaler_pending_resources{resource="GPU",SessionName="session_2026-09-21_10-13-20_1"} 0.0
-        # HELP autoscaler_started_nodes Nodes that came up since Ostler was started
+        # HELP autoscaler_started_nodes Nodes that came up since Ostler was started.
         # TYPE autoscaler_started_nodes counter
         autoscaler_started_nodes_total{SessionName="session_2026-09-21_10-13-20_1"} 5.0
-        # HELP autoscaler_failed_create_nodes Launches that the provider refused since Ostler was started
+        # HELP autoscaler_failed_create_nodes Launches that the provider refused since Ostler was started.
         # TYPE autoscaler_failed_create_nodes counter
         autoscaler_failed_create_nodes_total{SessionName="session_2026-09-21_10-13-20_1"} 2.0
-        # HELP autoscaler_stopped_nodes Removals since Ostler was started
+        # HELP autoscaler_stopped_nodes Removals since Ostler was started.
         # TYPE autoscaler_stopped_nodes counter
         autoscaler_stopped_nodes_total{SessionName="session_2026-09-21_10-13-20_1"} 2.0
         # EOF

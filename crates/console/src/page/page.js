@@ -5,7 +5,6 @@
 const POLL_MS = 1000;
 const byId = (id) => document.getElementById(id);
 let token = "";
-let drawn = "";
 
 // Groups of states, in the order of a life.
 const GROUPS = [
@@ -78,17 +77,22 @@ function machines(workload) {
       [short(machine.node), " ", ...[about(machine)].flat()], why(machine.why)]));
 }
 
-function workloadPart(workload) {
-  const facts = `${workload.kind} · seen ${workload.seen} · planned ${workload.planned} · session ${workload.session || "unknown"}`;
-  const part = el("section", { "aria-label": `Workload ${workload.name}` },
-    el("h2", null, workload.name), el("p", { className: "facts" }, facts));
-  if (workload.failure) part.append(alert(`It cannot be seen: ${workload.failure}`));
-  if (workload.hold) part.append(alert(`Nothing is decided: ${workload.hold.text}`));
-  for (const fault of workload.faults) part.append(alert(`Left aside: ${fault}`));
-  part.append(pools(workload));
-  part.append(workload.demand.length ? demand(workload) : el("p", { className: "none" }, "Nothing is asked for."));
-  part.append(workload.machines.length ? machines(workload) : el("p", { className: "none" }, "There are no machines."));
-  return part;
+// Nodes that no record of ours stands for: they are left alone.
+function others(workload) {
+  const ours = new Set(workload.machines.map((machine) => machine.node));
+  const rest = workload.nodes.filter((node) => !ours.has(node.node));
+  if (!rest.length) return "";
+  return table("Nodes without a record", ["Node", "Pool", "Status", "Address", "Used"], rest.map((node) =>
+    [short(node.node), node.pool, node.status, node.address, node.used.join(", ")]));
+}
+
+function facts(workload) {
+  const alerts = [];
+  if (workload.failure) alerts.push(`It cannot be seen: ${workload.failure}`);
+  if (workload.hold) alerts.push(`Nothing is decided: ${workload.hold.text}`);
+  alerts.push(...workload.faults.map((fault) => `Left aside: ${fault}`));
+  const line = `${workload.kind} · seen ${workload.seen} · planned ${workload.planned} · session ${workload.session || "unknown"}`;
+  return [el("h2", null, workload.name), el("p", { className: "facts" }, line), ...alerts.map(alert)];
 }
 
 function providers(view) {
@@ -102,20 +106,58 @@ function events(view) {
     [time(event.at), event.workload, event.subject, [event.message, " ", el("code", null, event.code)]]));
 }
 
+// A place on the page that is filled anew only when its data changed.
+function slot(parent, key, tag, data, make) {
+  parent.slots ??= new Map();
+  if (!parent.slots.has(key)) {
+    parent.slots.set(key, el(tag));
+    parent.append(parent.slots.get(key));
+  }
+  const place = parent.slots.get(key);
+  const text = JSON.stringify(data);
+  if (place.text === text) return place;
+  place.text = text;
+  const region = place.querySelector(".scroll");
+  const [left, focused] = region ? [region.scrollLeft, region === document.activeElement] : [0, false];
+  place.replaceChildren(...[make(data)].flat());
+  const anew = place.querySelector(".scroll");
+  if (anew) anew.scrollLeft = left;
+  if (anew && focused) anew.focus({ preventScroll: true });
+  return place;
+}
+
+// Takes away places of workloads that are gone.
+function keep(parent, keys) {
+  for (const [key, place] of parent.slots || []) {
+    if (!keys.includes(key)) {
+      place.remove();
+      parent.slots.delete(key);
+    }
+  }
+}
+
+function drawWorkload(main, workload) {
+  const section = slot(main, `workload ${workload.name}`, "section", workload.name, () => []);
+  section.setAttribute("aria-label", `Workload ${workload.name}`);
+  const { name, kind, seen, planned, session, failure, hold, faults } = workload;
+  slot(section, "facts", "div", { name, kind, seen, planned, session, failure, hold, faults }, facts);
+  slot(section, "pools", "div", { pools: workload.pools }, pools);
+  slot(section, "demand", "div", { demand: workload.demand }, (data) =>
+    data.demand.length ? demand(data) : el("p", { className: "none" }, "Nothing is asked for."));
+  const { machines: ours, nodes } = workload;
+  slot(section, "machines", "div", { machines: ours, nodes }, (data) =>
+    ours.length ? machines(data) : el("p", { className: "none" }, "There are no machines."));
+  slot(section, "others", "div", { machines: ours, nodes }, others);
+}
+
 function draw(view) {
   byId("about").textContent = `version ${view.ostler}, running for ${view.up}`;
-  const { at, up, ...rest } = view;
-  const text = JSON.stringify(rest);
-  if (text === drawn) return;
-  drawn = text;
-  const scrolled = [...document.querySelectorAll(".scroll")].map((region) => region.scrollLeft);
-  const focused = [...document.querySelectorAll(".scroll")].indexOf(document.activeElement);
-  byId("main").replaceChildren(...view.workloads.map(workloadPart),
-    el("section", { "aria-label": "Providers and events" }, providers(view),
-      view.events.length ? events(view) : ""));
-  const regions = [...document.querySelectorAll(".scroll")];
-  regions.forEach((region, n) => { region.scrollLeft = scrolled[n] || 0; });
-  if (focused >= 0 && regions[focused]) regions[focused].focus({ preventScroll: true });
+  const main = byId("main");
+  keep(main, view.workloads.map((workload) => `workload ${workload.name}`));
+  for (const workload of view.workloads) drawWorkload(main, workload);
+  slot(byId("rest"), "providers", "div", { providers: view.providers }, providers);
+  slot(byId("rest"), "events", "div", { events: view.events }, (data) => (data.events.length ? events(data) : ""));
+  byId("rest").hidden = false;
 }
 
 function link(state, text) {
