@@ -73,7 +73,10 @@ impl Engine {
             Input::EffectEnded { workload, report } => self.effect_ended(&workload, report, &mut outputs),
             Input::Tick => {
                 for room in self.rooms.values_mut() {
-                    run_due(now, room, &mut outputs);
+                    // While records are read again, those at hand are known to be old.
+                    if !matches!(room.stage, Stage::Loading) {
+                        run_due(now, room, &mut outputs);
+                    }
                     room.dirty = true;
                 }
             }
@@ -148,17 +151,17 @@ impl Engine {
         outputs.push(Output::Publish { workload: workload.clone(), plan });
     }
 
-    /// What an effect brought about shows in a look at whom it was about.
+    /// What an effect brought about shows in a look at whom it was about. A report about a transition that the
+    /// record has left behind is late and says nothing.
     fn effect_ended(&mut self, workload: &WorkloadId, report: EffectReport, outputs: &mut Vec<Output>) {
         let Some(room) = self.rooms.get_mut(workload) else { return };
         let effect = room.records.get(&report.instance).and_then(ostler_lifecycle::due_effect);
-        if let Some(effect) = effect.filter(|effect| effect.epoch == report.epoch) {
-            let pool = room.setup.pools.iter().find(|pool| pool.id == effect.pool);
-            match (&effect.act, pool) {
-                (Act::Drain { .. }, _) => outputs.push(Output::Look(Source::Workload(workload.clone()))),
-                (_, Some(pool)) => outputs.push(Output::Look(Source::Provider(pool.provider.clone()))),
-                (_, None) => {}
-            }
+        let Some(effect) = effect.filter(|effect| effect.epoch == report.epoch) else { return };
+        let pool = room.setup.pools.iter().find(|pool| pool.id == effect.pool);
+        match (&effect.act, pool) {
+            (Act::Drain { .. }, _) => outputs.push(Output::Look(Source::Workload(workload.clone()))),
+            (_, Some(pool)) => outputs.push(Output::Look(Source::Provider(pool.provider.clone()))),
+            (_, None) => {}
         }
         if report.outcome != EffectOutcome::Done {
             room.push_report(report);

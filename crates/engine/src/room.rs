@@ -70,7 +70,9 @@ impl Room {
 
     /// Drops the reports that a plan has seen.
     pub(crate) fn drop_reports(&mut self, seen: &Snapshot) {
-        self.reports.retain(|report| !seen.reports.contains(report));
+        let key = |report: &EffectReport| (report.instance.clone(), report.epoch, report.at);
+        let seen: BTreeSet<_> = seen.reports.iter().map(key).collect();
+        self.reports.retain(|report| !seen.contains(&key(report)));
     }
 
     pub(crate) fn snapshot(

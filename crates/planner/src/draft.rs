@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance};
 use ostler_model::{
-    CloudId, CloudInstance, Failure, InstanceId, Observed, Pool, PoolId, ProviderId, Timestamp,
+    CloudId, CloudInstance, Failure, InstanceId, NodeId, Observed, Pool, PoolId, ProviderId, Timestamp,
 };
 use ostler_packing::problem::Keep;
 
@@ -24,6 +24,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) memory: Memory,
     pub(crate) report: Report,
     looks: Looks<'a>,
+    /// Nodes with a status that we do not know.
+    pub(crate) odd: BTreeSet<NodeId>,
     changed: BTreeSet<Serial>,
     forgotten: Vec<InstanceId>,
     steps: Vec<Step>,
@@ -47,6 +49,7 @@ impl<'a> Draft<'a> {
             memory: snapshot.memory.clone(),
             report: Report::new(snapshot),
             looks: Looks::of(snapshot),
+            odd: BTreeSet::new(),
             changed: BTreeSet::new(),
             forgotten: Vec::new(),
             steps: Vec::new(),
@@ -125,6 +128,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn owners(&self) -> BTreeMap<CloudId, Serial> {
         let owned = |i: &Instance| i.state().cloud().map(|cloud| (cloud.clone(), i.serial()));
         self.instances.values().filter_map(owned).collect()
+    }
+
+    /// Has this node a status that we do not know?
+    pub(crate) fn is_odd(&self, node: &NodeId) -> bool {
+        self.odd.contains(node)
     }
 
     /// A pool of the configuration.

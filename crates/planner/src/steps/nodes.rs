@@ -18,6 +18,7 @@ pub(crate) fn nodes(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
         if let NodeStatus::Unknown(status) = node.status {
             let reason = Reason::UnknownNodeStatus { node: node.id.to_string(), status };
             draft.note(Subject::Node(node.id.clone()), Severity::Warning, reason);
+            draft.odd.insert(node.id.clone());
         }
     }
     let by_id: BTreeMap<&NodeId, &Node> = nodes.iter().map(|node| (&node.id, *node)).collect();

@@ -5,7 +5,7 @@ use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::{HoldReason, Reason};
 use crate::report::DemandReport;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance, StateName};
@@ -66,7 +66,7 @@ fn without_false_outdated(draft: &Draft<'_>, problem: &Problem, mut decision: De
 /// A policy may not know what is held (Ray's does not), nor that a node at work is not idle.
 fn may_go(machine: &Machine, cause: RemovalCause) -> bool {
     let busy = machine.up.as_ref().is_some_and(|up| up.busy);
-    !machine.keep && !(busy && cause == RemovalCause::Idle)
+    !(machine.keep || busy && cause == RemovalCause::Idle)
 }
 
 /// The machine's stage decides how it goes: what does not exist is withdrawn, what the workload does not see is
@@ -134,7 +134,7 @@ fn report(
             draft.explain(serial, Some(keep), None);
         }
     }
-    draft.report.faults = faults(problem, decision, serials);
+    draft.report.faults = faults(draft, problem, decision, serials);
     let lists: [(LaunchCause, &Vec<Unplaced>); 3] = [
         (LaunchCause::Demand, &decision.unplaced_tasks),
         (LaunchCause::Gang, &decision.unplaced_gangs),
@@ -166,19 +166,33 @@ fn report(
     draft.report.unplaced = unplaced;
 }
 
-/// What is wrong, in order of the records. A node that is not ours may well have no pool of ours.
-fn faults(problem: &Problem, decision: &Decision, serials: &[Option<Serial>]) -> Vec<Fault> {
+/// What is wrong, in order of the records.
+fn faults(
+    draft: &Draft<'_>,
+    problem: &Problem,
+    decision: &Decision,
+    serials: &[Option<Serial>],
+) -> Vec<Fault> {
     let machines = problem.machines.iter().zip(serials);
-    let others: BTreeSet<&str> = machines
-        .filter(|(_, serial)| serial.is_none())
-        .map(|(machine, _)| machine.instance.as_str())
-        .collect();
-    let ours =
-        |fault: &&Fault| fault.kind != FaultKind::UnknownPool || !others.contains(fault.record.as_str());
-    let mut faults: Vec<Fault> = decision.faults.iter().filter(ours).cloned().collect();
+    let excused: BTreeMap<&str, FaultKind> =
+        machines.filter_map(|(m, serial)| Some((m.instance.as_str(), excuse(draft, *serial)?))).collect();
+    let is_fault = |fault: &&Fault| {
+        // Ray's way names a record with its pool.
+        let words = fault.record.strip_prefix("instance ").and_then(|rest| rest.split(' ').next());
+        excused.get(words.unwrap_or(&fault.record)) != Some(&fault.kind)
+    };
+    let mut faults: Vec<Fault> = decision.faults.iter().filter(is_fault).cloned().collect();
     faults.sort_by(|a, b| (&a.record, a.kind).cmp(&(&b.record, b.kind)));
     faults.dedup();
     faults
+}
+
+/// What is no fault of a machine: a node that is not ours may well have no pool of ours, and a node with a status
+/// that we do not know is there.
+fn excuse(draft: &Draft<'_>, serial: Option<Serial>) -> Option<FaultKind> {
+    let Some(serial) = serial else { return Some(FaultKind::UnknownPool) };
+    let node = draft.instances[&serial].state().node()?;
+    draft.is_odd(node).then_some(FaultKind::NoNode)
 }
 
 fn gang_words(gang: &ostler_model::Gang) -> String {

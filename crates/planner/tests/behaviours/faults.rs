@@ -19,9 +19,9 @@ fn a_type_removed_while_nodes_run_costs_that_type_only() {
               new5: new queued in a [launch_demand]
               g3: queued -> terminated for outdated [removed_outdated]
               new5: queued -> requested [launch_turn]
-              warning: demand cpu 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
-              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
-              warning: record g2: g2 belongs to a pool that the configuration no longer has [bad_record]
+              warning: CPU 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: g2: g2 belongs to a pool that the configuration no longer has [bad_record]
               unplaced demand: 1 x CPU 2
               g1: running stays, something runs on it
               g2: running stays, waiting demand has its place here
@@ -68,7 +68,7 @@ fn a_type_removed_with_its_provider_keeps_its_nodes() {
         expect![[r#"
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: g1: g1 belongs to a pool that the configuration no longer has [bad_record]
               g1: running stays, something runs on it
         "#]],
     );
@@ -86,7 +86,7 @@ fn a_node_with_more_free_than_total_is_taken_as_all_free() {
         expect![[r#"
               new3: new queued in a [launch_demand]
               new3: queued -> requested [launch_turn]
-              warning: record i1: i1 reports more free than there is; taken as all free [bad_record]
+              warning: i1: i1 reports more free than there is; taken as all free [bad_record]
               i1: running stays, waiting demand has its place here
               i2: running stays, something runs on it
         "#]],
@@ -118,8 +118,7 @@ fn an_unknown_status_costs_that_node_only() {
         expect![[r#"
               i2: running -> drain_requested for idle [removed_idle]
               warning: node n-i1: node n-i1 has the unknown status 9 [unknown_node_status]
-              warning: demand cpu 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: CPU 2: a is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x CPU 2
               i1: running stays, protected, or not ours to judge
         "#]],
@@ -136,7 +135,7 @@ fn a_record_without_a_node_costs_that_record_only() {
         task 1 CPU=1
         ",
         expect![[r#"
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
               i2: running stays, waiting demand has its place here
         "#]],
@@ -163,7 +162,7 @@ fn a_provider_that_cannot_be_listed_holds_its_pools_only() {
               i5: running -> drained for node_dead [node_dead]
               i5: drained -> terminating for node_dead [machine_left_over]
               error: provider q: provider q: no (denied) [held_provider_failure]
-              warning: instance i4: still queued [stuck]
+              warning: record i4: still queued [stuck]
               i1: running stays, waiting demand has its place here
               i2: running stays, waiting demand has its place here
               i3: requested stays, waiting demand has its place here
@@ -207,10 +206,12 @@ fn a_provider_that_refuses_costs_its_pools_only() {
               new3: new queued in b [launch_demand]
               new4: new queued in b [launch_demand]
               new3: queued -> requested [launch_turn]
+              pool a: backs off for 30 s
               new4: queued waits: its pool grows by at most 1 at a time [held_speed]
             round 2
               new3: requested -> allocated [machine_appeared]
               new4: queued -> requested [launch_turn]
+              pool a: backs off for 25 s
         "#]],
     );
 }
@@ -231,7 +232,8 @@ fn a_refusal_is_not_forgotten_when_earlier_launches_come() {
         expect![[r#"
               i1: requested -> allocated [machine_appeared]
               i2: allocated -> running [node_joined]
-              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              pool a: backs off for 28 s
               unplaced demand: 2 x CPU 1
         "#]],
     );
@@ -264,7 +266,8 @@ fn a_second_refusal_doubles_the_back_off() {
         ",
         expect![[r#"
               i1: requested -> allocation_failed [launch_refused]
-              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              pool a: backs off for 1 min
               unplaced demand: 1 x CPU 1
         "#]],
     );
@@ -278,7 +281,8 @@ fn a_second_refusal_doubles_the_back_off() {
         ",
         expect![[r#"
               i1: requested -> allocation_failed [launch_refused]
-              warning: demand cpu 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a was refused by its provider a moment ago; head is the head's and gives no workers [infeasible]
+              pool a: backs off for 1 s
               unplaced demand: 1 x CPU 1
         "#]],
     );
@@ -411,7 +415,7 @@ fn an_old_look_drains_nothing_that_is_newer() {
         inst i1 a running age=1 lost
         ",
         expect![[r#"
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );
@@ -504,7 +508,7 @@ fn a_node_of_somebody_else_counts_and_stays() {
         ",
         expect![[r#"
               i1: running -> drain_requested for max_total [removed_max_total]
-              warning: demand cpu 1: a would exceed the maximum of 2 machines in all; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a would exceed the maximum of 2 machines in all; head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x CPU 1
         "#]],
     );
@@ -523,7 +527,7 @@ fn without_a_head_pool_the_bound_is_all_workers() {
               new1: new queued in a [launch_demand]
               new2: new queued in a [launch_demand]
               new1: queued -> requested [launch_turn]
-              warning: demand cpu 1: a would exceed the maximum of 2 machines in all; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: CPU 1: a would exceed the maximum of 2 machines in all; head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced demand: 1 x CPU 1
               new2: queued waits: its pool grows by at most 1 at a time [held_speed]
         "#]],
@@ -556,7 +560,7 @@ fn a_record_that_could_not_be_read_is_said() {
         expect![[r#"
               new1: new queued in a [launch_demand]
               new1: queued -> requested [launch_turn]
-              warning: record node 3: no id: skipped: node 3: no id [unreadable]
+              warning: node 3: no id: skipped: node 3: no id [unreadable]
         "#]],
     );
 }

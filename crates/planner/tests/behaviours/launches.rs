@@ -46,8 +46,8 @@ fn b70_autoscaler_state() {
         task 4 CPU=1
         ",
         expect![[r#"
-              warning: instance i3: still queued [stuck]
-              warning: instance i4: still queued [stuck]
+              warning: record i3: still queued [stuck]
+              warning: record i4: still queued [stuck]
               i1: allocated stays, waiting demand has its place here
               i2: requested stays, waiting demand has its place here
               i3: queued waits: its pool grows by at most 1 at a time [held_speed]

@@ -1,6 +1,6 @@
 //! Lines 45 to 80: what is seen, against the records.
 
-use super::{acts, check, rounds};
+use super::{check, rounds};
 use expect_test::expect;
 
 #[test]
@@ -100,6 +100,7 @@ fn b47_requested_instance_to_allocation_failed() {
               i3: queued -> terminated for pool_refused [removed_pool_refused]
               new4: new queued in b [launch_demand]
               new4: queued -> requested [launch_turn]
+              pool a: backs off for 30 s
         "#]],
     );
     check(
@@ -115,6 +116,7 @@ fn b47_requested_instance_to_allocation_failed() {
         expect![[r#"
               i1: requested -> allocation_failed [launch_refused]
               new3: new queued in a [launch_demand]
+              pool a: backs off for 30 s
               i3: queued waits: the provider refused its pool a moment ago [held_backoff]
               new3: queued waits: the provider refused its pool a moment ago [held_backoff]
         "#]],
@@ -136,6 +138,8 @@ fn b48_multiple_node_types_share_launch_request_id() {
         expect![[r#"
               i1: requested -> allocation_failed [launch_refused]
               i2: requested -> allocation_failed [launch_refused]
+              pool a: backs off for 30 s
+              pool b: backs off for 30 s
         "#]],
     );
 }
@@ -180,7 +184,6 @@ fn b50_ray_reconciler_no_op() {
         expect![[r#"
               i2: allocated -> running [node_joined]
               warning: node n-i1: node n-i1 has the unknown status 7 [unknown_node_status]
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );
@@ -240,7 +243,7 @@ fn b53_ray_reconciler_stopping_ray() {
         expect![[r#"
               i1: running -> draining for node_draining [node_draining]
               i4: drain_requested -> draining for idle [node_draining]
-              warning: instance i2: still draining [stuck]
+              warning: record i2: still draining [stuck]
         "#]],
     );
 }
@@ -259,13 +262,14 @@ fn b54_ray_reconciler_stopped_ray() {
         inst i5 a drain_requested dead
         ",
         expect![[r#"
+              i2: draining -> drained for idle [node_dead]
               i4: running -> drained for node_dead [node_dead]
               i5: drain_requested -> drained for idle [node_dead]
               i1: allocated -> drained for node_dead [node_dead]
               i1: drained -> terminating for node_dead [machine_left_over]
+              i2: drained -> terminating for idle [machine_left_over]
               i4: drained -> terminating for node_dead [machine_left_over]
               i5: drained -> terminating for idle [machine_left_over]
-              warning: instance i2: still draining [stuck]
         "#]],
     );
 }
@@ -323,6 +327,20 @@ fn b58_stuck_instances_requested() {
     );
     check(
         "
+        policy speed=1000
+        timeouts request=5 retries=1
+        pool a CPU=1
+        inst i1 a requested age=1
+        inst i2 a requested age=8
+        ",
+        expect![[r#"
+              i2: requested -> queued [launch_unanswered]
+              i2: queued -> requested [launch_turn]
+              i1: requested stays, on its way
+        "#]],
+    );
+    check(
+        "
         policy concurrent=1
         timeouts request=5 retries=1
         pool a CPU=1
@@ -337,7 +355,7 @@ fn b58_stuck_instances_requested() {
     );
 }
 
-// Idle again at once, since it is idle still; the next drain is asked for later and later.
+// It is idle still, and the next look at it starts another drain.
 #[test]
 fn b59_stuck_instances_ray_stop_requested() {
     check(
@@ -351,25 +369,18 @@ fn b59_stuck_instances_ray_stop_requested() {
               i1: drain_requested -> running [drain_overdue]
         "#]],
     );
-    acts(
-        "
-        timeouts drain=5
-        look at=-1
-        pool a CPU=1
-        inst i1 a drain_requested age=6 idle=400
-        ",
-        expect![[r#"
-              nothing
-        "#]],
-    );
-    check(
+    rounds(
         "
         timeouts drain=5
         pool a CPU=1
         inst i1 a drain_requested age=6 idle=400
         ",
+        2,
         expect![[r#"
+            round 1
               i1: drain_requested -> running [drain_overdue]
+            round 2
+              i1: running -> drain_requested for idle [removed_idle]
         "#]],
     );
 }
@@ -400,7 +411,7 @@ fn b60_missing_ray_node_marks_ray_stopped_and_terminates() {
         inst i1 a running lost
         ",
         expect![[r#"
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );
@@ -411,7 +422,7 @@ fn b60_missing_ray_node_marks_ray_stopped_and_terminates() {
         memory missing=i1:-9
         ",
         expect![[r#"
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );
@@ -435,7 +446,7 @@ fn b60_missing_ray_node_marks_ray_stopped_and_terminates() {
         ",
         expect![[r#"
               warning: workload: the control plane was replaced, now s2 [session_changed]
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );
@@ -517,7 +528,7 @@ fn b64_warn_stuck_transient_instances() {
         inst i2 a draining age=5
         ",
         expect![[r#"
-              warning: instance i1: still draining [stuck]
+              warning: record i1: still draining [stuck]
         "#]],
     );
     check(
@@ -530,7 +541,7 @@ fn b64_warn_stuck_transient_instances() {
         task 2 CPU=1
         ",
         expect![[r#"
-              warning: instance i1: still queued [stuck]
+              warning: record i1: still queued [stuck]
               i1: queued waits: 0 launches are under way, the most that may be [held_concurrent]
               i2: queued waits: 0 launches are under way, the most that may be [held_concurrent]
         "#]],
@@ -603,7 +614,7 @@ fn b67_scaling_updates() {
               new2: new queued in a [launch_demand]
               new3: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: demand strict_pack g: 2 ×  cpu 1: a is too small (CPU: asks 2, a machine has 1); b is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: STRICT_PACK g: 2 × (CPU 1): a is too small (CPU: asks 2, a machine has 1); b is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 2 × (CPU 1)
               new3: queued waits: its pool grows by at most 1 at a time [held_speed]
         "#]],
@@ -848,7 +859,7 @@ fn b78_without_a_head_only_the_report_is_made() {
         task 1 CPU=9
         ",
         expect![[r#"
-              warning: demand cpu 9: a is too small (CPU: asks 9, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: CPU 9: a is too small (CPU: asks 9, a machine has 1); head is the head's and gives no workers [infeasible]
               warning: workload: waits: the workload has no head that is up [held_no_head]
               hold: the workload has no head that is up
               unplaced demand: 1 x CPU 9
@@ -864,7 +875,7 @@ fn b78_without_a_head_only_the_report_is_made() {
         task 1 CPU=9
         ",
         expect![[r#"
-              warning: demand cpu 9: a is too small (CPU: asks 9, a machine has 1); head is too small (CPU: asks 9, a machine has 0) [infeasible]
+              warning: CPU 9: a is too small (CPU: asks 9, a machine has 1); head is too small (CPU: asks 9, a machine has 0) [infeasible]
               warning: workload: waits: the workload has no head that is up [held_no_head]
               hold: the workload has no head that is up
               unplaced demand: 1 x CPU 9
@@ -888,6 +899,7 @@ fn b79_each_refusal_is_about_one_launch() {
         expect![[r#"
               i2: requested -> allocation_failed [launch_refused]
               i3: requested -> allocation_failed [launch_refused]
+              pool a: backs off for 30 s
               i1: requested stays, on its way
         "#]],
     );

@@ -32,7 +32,7 @@ fn b1_is_schedulable() {
               s13: install_failed -> terminating for install_failed [machine_left_over]
               s14: termination_failed -> terminating for idle [machine_left_over]
               s1: queued -> requested [launch_turn]
-              warning: instance s7: still draining [stuck]
+              warning: record s7: still draining [stuck]
               s2: requested stays, waiting demand has its place here
               s3: allocated stays, waiting demand has its place here
               s4: installing stays, waiting demand has its place here
@@ -67,7 +67,7 @@ fn b1_is_schedulable() {
               s14: termination_failed -> terminating for idle [machine_left_over]
               s1: queued -> requested [launch_turn]
               new15: queued -> requested [launch_turn]
-              warning: instance s7: still draining [stuck]
+              warning: record s7: still draining [stuck]
               s2: requested stays, waiting demand has its place here
               s3: allocated stays, waiting demand has its place here
               s4: installing stays, waiting demand has its place here
@@ -126,7 +126,7 @@ fn b2_new_node_of_a_type_that_is_gone() {
         task 1 CPU=4
         ",
         expect![[r#"
-              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: g1: g1 belongs to a pool that the configuration no longer has [bad_record]
               g1: running stays, waiting demand has its place here
         "#]],
     );
@@ -139,7 +139,7 @@ fn b2_new_node_of_a_type_that_is_gone() {
         ",
         expect![[r#"
               g1: allocated -> terminating for outdated [removed_outdated]
-              warning: demand cpu 4: a is too small (CPU: asks 4, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: CPU 4: a is too small (CPU: asks 4, a machine has 1); head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x CPU 4
         "#]],
     );
@@ -191,7 +191,7 @@ fn b3_min_worker_nodes() {
         expect![[r#"
               new4: new queued in c [launch_min]
               new4: queued -> requested [launch_turn]
-              warning: record g1: g1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: g1: g1 belongs to a pool that the configuration no longer has [bad_record]
               i1: running stays, something runs on it
               i2: requested stays, on its way
               g1: requested stays, on its way
@@ -495,22 +495,24 @@ fn b8_single_resources() {
     );
 }
 
+// The head is a node as well.
 #[test]
 fn b9_implicit_resources() {
     check(
         "
         pool a CPU=1
-        task 1 node:__internal_implicit_resource_x=1
+        task 2 node:__internal_implicit_resource_x=1
         ",
         expect![[r#"
-              nothing
+              new1: new queued in a [launch_demand]
+              new1: queued -> requested [launch_turn]
         "#]],
     );
     check(
         "
         pool a CPU=1
         inst i1 a running free:CPU=0
-        task 1 node:__internal_implicit_resource_x=1
+        task 2 node:__internal_implicit_resource_x=1
         ",
         expect![[r#"
               i1: running stays, waiting demand has its place here
@@ -520,10 +522,11 @@ fn b9_implicit_resources() {
         "
         policy ray-exact concurrent=100 speed=10000
         pool a CPU=1
-        task 1 node:__internal_implicit_resource_x=1
+        task 2 node:__internal_implicit_resource_x=1
         ",
         expect![[r#"
-              nothing
+              new1: new queued in a [launch_demand]
+              new1: queued -> requested [launch_turn]
         "#]],
     );
 }
@@ -541,7 +544,7 @@ fn b10_max_worker_num_enforce_with_resource_requests() {
         expect![[r#"
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: demand cpu 1: a is at its maximum of 10; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: CPU 1: a is at its maximum of 10; head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced demand: 2 x CPU 1
               i1: running stays, something runs on it
         "#]],
@@ -557,7 +560,7 @@ fn b10_max_worker_num_enforce_with_resource_requests() {
         expect![[r#"
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: demand cpu 1: a would exceed the maximum of 3 machines in all; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a would exceed the maximum of 3 machines in all; head is the head's and gives no workers [infeasible]
               unplaced demand: 2 x CPU 1
               i1: running stays, something runs on it
         "#]],
@@ -618,8 +621,8 @@ fn b11_multi_requests_fittable() {
         ",
         expect![[r#"
               i1: running -> drain_requested for max_per_pool [removed_max_per_pool]
-              warning: demand cpu 1: a is at its maximum of 0; head is the head's and gives no workers [infeasible]
-              warning: demand gpu 1: a is at its maximum of 0; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a is at its maximum of 0; head is the head's and gives no workers [infeasible]
+              warning: GPU 1: a is at its maximum of 0; head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x CPU 1
               unplaced demand: 1 x GPU 1
         "#]],
@@ -656,6 +659,7 @@ fn b12_multi_node_types_score() {
     );
 }
 
+// Where GPUs are not spared the default still takes the lighter of the two.
 #[test]
 fn b13_multi_node_types_score_with_gpu() {
     check(
@@ -752,7 +756,7 @@ fn b14_resource_constrains() {
         expect![[r#"
               new1: new queued in a [launch_min]
               new1: queued -> requested [launch_turn]
-              warning: demand standing request: 2 ×  cpu 1 + 1 ×  tpu 1: a is at its maximum of 10; g is too small (CPU: asks 1, a machine has 0); head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: standing request: 2 × (CPU 1) + 1 × (TPU 1): a is at its maximum of 10; g is too small (CPU: asks 1, a machine has 0); head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced floor: 1 x standing request: 2 × (CPU 1) + 1 × (TPU 1)
         "#]],
     );
@@ -768,7 +772,7 @@ fn b14_resource_constrains() {
               new2: new queued in a [launch_floor]
               new1: queued -> requested [launch_turn]
               new2: queued -> requested [launch_turn]
-              warning: demand standing request: 2 ×  cpu 1 + 1 ×  tpu 1: a is too small (TPU: asks 1, a machine has 0); g is too small (TPU: asks 1, a machine has 0); head is the head's and gives no workers [infeasible]
+              warning: standing request: 2 × (CPU 1) + 1 × (TPU 1): a is too small (TPU: asks 1, a machine has 0); g is too small (TPU: asks 1, a machine has 0); head is the head's and gives no workers [infeasible]
               unplaced floor: 1 x standing request: 2 × (CPU 1) + 1 × (TPU 1)
         "#]],
     );
@@ -1034,7 +1038,7 @@ fn b19_gang_scheduling() {
         gang g STRICT_PACK 2 CPU=3
         ",
         expect![[r#"
-              warning: demand strict_pack g: 2 ×  cpu 3: a is too small (CPU: asks 3, a machine has 2); head is too small (CPU: asks 3, a machine has 0) [infeasible]
+              warning: STRICT_PACK g: 2 × (CPU 3): a is too small (CPU: asks 3, a machine has 2); head is too small (CPU: asks 3, a machine has 0) [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 2 × (CPU 3)
         "#]],
     );
@@ -1069,7 +1073,7 @@ fn b19_gang_scheduling() {
         gang g STRICT_PACK 2 CPU=3
         ",
         expect![[r#"
-              warning: demand strict_pack g: 2 ×  cpu 3: a is too small (CPU: asks 6, a machine has 2); head is the head's and gives no workers [infeasible]
+              warning: STRICT_PACK g: 2 × (CPU 3): a is too small (CPU: asks 6, a machine has 2); head is the head's and gives no workers [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 2 × (CPU 3)
         "#]],
     );
@@ -1099,7 +1103,7 @@ fn b20_gang_scheduling_with_others() {
               new3: queued -> requested [launch_turn]
               new4: queued -> requested [launch_turn]
               new5: queued -> requested [launch_turn]
-              warning: demand strict_pack g3: 2 ×  cpu 9: t1 is too small (CPU: asks 9, a machine has 4); t2 is too small (CPU: asks 9, a machine has 1); head is too small (CPU: asks 9, a machine has 0) [infeasible]
+              warning: STRICT_PACK g3: 2 × (CPU 9): t1 is too small (CPU: asks 9, a machine has 4); t2 is too small (CPU: asks 9, a machine has 1); head is too small (CPU: asks 9, a machine has 0) [infeasible]
               unplaced gang: 1 x STRICT_PACK g3: 2 × (CPU 9)
               i1: running stays, something runs on it
               i2: running stays, something runs on it
@@ -1127,7 +1131,7 @@ fn b20_gang_scheduling_with_others() {
               new3: queued -> requested [launch_turn]
               new4: queued -> requested [launch_turn]
               new5: queued -> requested [launch_turn]
-              warning: demand strict_pack g3: 2 ×  cpu 9: t1 is too small (CPU: asks 18, a machine has 4); t2 is too small (CPU: asks 18, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: STRICT_PACK g3: 2 × (CPU 9): t1 is too small (CPU: asks 18, a machine has 4); t2 is too small (CPU: asks 18, a machine has 1); head is the head's and gives no workers [infeasible]
               unplaced gang: 1 x STRICT_PACK g3: 2 × (CPU 9)
               i1: running stays, waiting demand has its place here
               i2: running stays, waiting demand has its place here
@@ -1135,7 +1139,7 @@ fn b20_gang_scheduling_with_others() {
     );
 }
 
-// What does not fit together stays over, here with no pool that could give more.
+// What does not fit together stays over, here with no pool that could give more. The head has an implicit resource, too.
 #[test]
 fn b21_bin_pack() {
     check(
@@ -1146,7 +1150,7 @@ fn b21_bin_pack() {
         task 2 GPU=2
         ",
         expect![[r#"
-              warning: demand gpu 2: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
+              warning: GPU 2: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x GPU 2
               i1: running stays, waiting demand has its place here
         "#]],
@@ -1184,7 +1188,7 @@ fn b21_bin_pack() {
         gang g STRICT_SPREAD 2 GPU=1
         ",
         expect![[r#"
-              warning: demand strict_spread g: 2 ×  gpu 1: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
+              warning: STRICT_SPREAD g: 2 × (GPU 1): a is at its maximum of 1; head is the head's and gives no workers [infeasible]
               unplaced gang: 1 x STRICT_SPREAD g: 2 × (GPU 1)
               i1: running stays, idle, but not for long enough
         "#]],
@@ -1194,10 +1198,13 @@ fn b21_bin_pack() {
         policy concurrent=100 speed=10000
         pool a CPU=1 max=1
         inst i1 a running idle=1
-        task 2 node:__internal_implicit_resource_a=0.5
+        task 3 node:__internal_implicit_resource_a=0.5
+        task 1 node:__internal_implicit_resource_a=0.6
         ",
         expect![[r#"
-              i1: running stays, idle, but not for long enough
+              warning: node:__internal_implicit_resource_a 0.5: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
+              unplaced demand: 1 x node:__internal_implicit_resource_a 0.5
+              i1: running stays, waiting demand has its place here
         "#]],
     );
     check(
@@ -1205,10 +1212,12 @@ fn b21_bin_pack() {
         policy concurrent=100 speed=10000
         pool a CPU=1 max=1
         inst i1 a running idle=1
-        task 1 node:__internal_implicit_resource_a=1
+        task 2 node:__internal_implicit_resource_a=1
         task 1 node:__internal_implicit_resource_a=0.5
         ",
         expect![[r#"
+              warning: node:__internal_implicit_resource_a 0.5: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
+              unplaced demand: 1 x node:__internal_implicit_resource_a 0.5
               i1: running stays, waiting demand has its place here
         "#]],
     );
@@ -1291,7 +1300,7 @@ fn b23_node_schedule_label_selector_score() {
         task 1 CPU=1 in:zone=no
         ",
         expect![[r#"
-              warning: demand cpu 1 where zone in  no: a has none of the labels; b has none of the labels; c has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: CPU 1 where zone in (no): a has none of the labels; b has none of the labels; c has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced demand: 1 x CPU 1 where zone in (no)
         "#]],
     );
@@ -1317,7 +1326,7 @@ fn b23_node_schedule_label_selector_score() {
         task 1 CPU=1 in:zone=no
         ",
         expect![[r#"
-              warning: demand cpu 1 where zone in  no: a has none of the labels; b has none of the labels; c has none of the labels; head is the head's and gives no workers [infeasible]
+              warning: CPU 1 where zone in (no): a has none of the labels; b has none of the labels; c has none of the labels; head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x CPU 1 where zone in (no)
         "#]],
     );
@@ -1533,7 +1542,7 @@ fn b25_min_workers_and_others() {
               new2: queued -> requested [launch_turn]
               new3: queued -> requested [launch_turn]
               new4: queued -> requested [launch_turn]
-              warning: demand gpu 8: p2 is at its maximum of 4; head is too small (GPU: asks 8, a machine has 0) [infeasible]
+              warning: GPU 8: p2 is at its maximum of 4; head is too small (GPU: asks 8, a machine has 0) [infeasible]
               unplaced demand: 1 x GPU 8
         "#]],
     );
@@ -1545,7 +1554,7 @@ fn b25_min_workers_and_others() {
         task 5 GPU=8
         ",
         expect![[r#"
-              warning: demand gpu 8: p2 is at its maximum of 4; head is too small (GPU: asks 8, a machine has 0) [infeasible]
+              warning: GPU 8: p2 is at its maximum of 4; head is too small (GPU: asks 8, a machine has 0) [infeasible]
               unplaced demand: 3 x GPU 8
         "#]],
     );
@@ -1595,7 +1604,7 @@ fn b25_min_workers_and_others() {
               new2: queued -> requested [launch_turn]
               new3: queued -> requested [launch_turn]
               new4: queued -> requested [launch_turn]
-              warning: demand gpu 8: p2 is at its maximum of 4; head is the head's and gives no workers [infeasible]
+              warning: GPU 8: p2 is at its maximum of 4; head is the head's and gives no workers [infeasible]
               unplaced demand: 1 x GPU 8
         "#]],
     );
@@ -1609,8 +1618,8 @@ fn b25_min_workers_and_others() {
         expect![[r#"
               new1: new queued in p2 [launch_min]
               new1: queued -> requested [launch_turn]
-              warning: demand gpu 8: p2 would exceed the maximum of 2 machines in all; head is the head's and gives no workers [infeasible]
-              warning: record p2: p2 has minimums that together exceed the maximum over all pools [bad_record]
+              warning: GPU 8: p2 would exceed the maximum of 2 machines in all; head is the head's and gives no workers [infeasible]
+              warning: p2: p2 has minimums that together exceed the maximum over all pools [bad_record]
               unplaced demand: 4 x GPU 8
         "#]],
     );
@@ -1805,7 +1814,7 @@ fn b30_pg_with_bundle_infeasible_label_selectors() {
         gang g STRICT_PACK 1 CPU=1 in:zone=x + 1 CPU=1 in:zone=x
         ",
         expect![[r#"
-              warning: demand strict_pack g: 1 ×  cpu 1 where zone in  x + 1 ×  cpu 1 where zone in  x: a is at its maximum of 10; b has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x)): a is at its maximum of 10; b has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x))
         "#]],
     );
@@ -1831,7 +1840,7 @@ fn b30_pg_with_bundle_infeasible_label_selectors() {
         gang g STRICT_PACK 1 CPU=1 in:zone=x + 1 CPU=1 in:zone=x
         ",
         expect![[r#"
-              warning: demand strict_pack g: 1 ×  cpu 1 where zone in  x + 1 ×  cpu 1 where zone in  x: a is too small (CPU: asks 2, a machine has 1); b is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
+              warning: STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x)): a is too small (CPU: asks 2, a machine has 1); b is too small (CPU: asks 2, a machine has 1); head is the head's and gives no workers [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x))
         "#]],
     );
@@ -1847,7 +1856,7 @@ fn b31_placement_group_fallback_strategy_sequential_evaluation() {
         gang g STRICT_PACK 1 GPU=1 fallback 1 CPU=8 fallback 1 CPU=1
         ",
         expect![[r#"
-              warning: demand strict_pack g: 1 ×  gpu 1: a is too small (GPU: asks 1, a machine has 0); head is too small (GPU: asks 1, a machine has 0) [infeasible]
+              warning: STRICT_PACK g: 1 × (GPU 1): a is too small (GPU: asks 1, a machine has 0); head is too small (GPU: asks 1, a machine has 0) [infeasible]
               unplaced gang: 1 x STRICT_PACK g: 1 × (GPU 1)
         "#]],
     );
@@ -1930,7 +1939,7 @@ fn b33_infeasible_shape_caching() {
         task 1000 CPU=1
         ",
         expect![[r#"
-              warning: demand cpu 1: a is at its maximum of 1; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+              warning: CPU 1: a is at its maximum of 1; head is too small (CPU: asks 1, a machine has 0) [infeasible]
               unplaced demand: 999 x CPU 1
               i1: running stays, waiting demand has its place here
         "#]],
@@ -1943,7 +1952,7 @@ fn b33_infeasible_shape_caching() {
         task 1000 CPU=1
         ",
         expect![[r#"
-              warning: demand cpu 1: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
+              warning: CPU 1: a is at its maximum of 1; head is the head's and gives no workers [infeasible]
               unplaced demand: 999 x CPU 1
               i1: running stays, waiting demand has its place here
         "#]],
@@ -2006,7 +2015,7 @@ fn b36_pending_idle_timeout() {
         inst q4 a installing
         ",
         expect![[r#"
-              warning: instance q1: still queued [stuck]
+              warning: record q1: still queued [stuck]
               q1: queued waits: its pool grows by at most 1 at a time [held_speed]
               q2: requested stays, on its way
               q3: allocated stays, on its way
@@ -2108,7 +2117,7 @@ fn b37_running_without_a_ray_node_is_skipped() {
         expect![[r#"
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: record i1: i1 is recorded as running, and the workload has no such node [bad_record]
+              warning: i1: i1 is recorded as running, and the workload has no such node [bad_record]
               i1: running stays, protected, or not ours to judge
         "#]],
     );

@@ -176,7 +176,7 @@ fn sum_of_min_workers_over_max() {
               new2: new queued in a [launch_min]
               new1: queued -> requested [launch_turn]
               new2: queued -> requested [launch_turn]
-              warning: record b: b has minimums that together exceed the maximum over all pools [bad_record]
+              warning: b: b has minimums that together exceed the maximum over all pools [bad_record]
             round 2
               new1: requested -> allocated [machine_appeared]
               new2: requested -> allocated [machine_appeared]
@@ -222,7 +222,7 @@ fn type_removed_while_running() {
             round 1
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: record r1: r1 belongs to a pool that the configuration no longer has [bad_record]
+              warning: r1: r1 belongs to a pool that the configuration no longer has [bad_record]
               r1: running stays, something runs on it
             round 2
               new2: requested -> allocated [machine_appeared]
@@ -244,7 +244,7 @@ fn type_removed_while_running() {
             round 1
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: record instance r1 of pool gone: instance r1 of pool gone belongs to a pool that the configuration no longer has [bad_record]
+              warning: instance r1 of pool gone: instance r1 of pool gone belongs to a pool that the configuration no longer has [bad_record]
               r1: running stays, something runs on it
             round 2
               new2: requested -> allocated [machine_appeared]

@@ -4,7 +4,7 @@
 
 use ostler_lifecycle::{Act, Instance, due_effect};
 use ostler_model::{InstanceId, LaunchCause};
-use ostler_planner::{Note, Plan, Snapshot, Step};
+use ostler_planner::{Note, Plan, Snapshot, Step, Subject};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -54,7 +54,14 @@ fn born(made: &Instance, snapshot: &Snapshot) -> Instance {
 }
 
 fn note(note: &Note) -> String {
-    let subject = format!("{:?}", note.subject).to_lowercase().replace('(', " ").replace([')', '"'], "");
+    let subject = match &note.subject {
+        Subject::Workload => "workload".into(),
+        Subject::Provider(id) => format!("provider {id}"),
+        Subject::Pool(id) => format!("pool {id}"),
+        Subject::Instance(id) => format!("record {id}"),
+        Subject::Node(id) => format!("node {id}"),
+        Subject::Demand(words) | Subject::Record(words) => words.clone(),
+    };
     let severity = format!("{:?}", note.severity).to_lowercase();
     format!("{severity}: {subject}: {} [{}]", note.reason, note.reason.code())
 }
@@ -63,6 +70,12 @@ fn report(out: &mut String, plan: &Plan) {
     let report = &plan.report;
     if let Some(hold) = &report.hold {
         writeln!(out, "  hold: {hold}").expect("a string");
+    }
+    for pool in &report.pools {
+        if let Some(until) = pool.backing_off_until {
+            writeln!(out, "  pool {}: backs off for {}", pool.pool, until.since(report.at))
+                .expect("a string");
+        }
     }
     for demand in &report.unplaced {
         writeln!(out, "  unplaced {}: {} x {}", demand.kind, demand.count, demand.demand).expect("a string");

@@ -370,8 +370,8 @@ impl Builder {
 fn node(id: &str, pool: Option<&str>, cloud: Option<&str>, words: &Words<'_>) -> Node {
     let status = match words.number::<i32>("unknown") {
         Some(number) => NodeStatus::Unknown(number),
-        None if words.has("draining") => NodeStatus::Draining,
         None if words.has("dead") => NodeStatus::Dead,
+        None if words.has("draining") => NodeStatus::Draining,
         None if words.get("idle").is_some() => NodeStatus::Idle,
         None => NodeStatus::Running,
     };

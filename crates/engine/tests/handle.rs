@@ -1,0 +1,646 @@
+//! Inputs in, outputs out, as text: `>` is what happened, the lines below it are what the engine asks for.
+
+use expect_test::{Expect, expect};
+use ostler_engine::{Alarm, Engine, Input, Output, Setup, Source};
+use ostler_lifecycle::{Act, Instance};
+use ostler_model::{
+    CloudInstance, CloudPhase, Demand, EffectOutcome, EffectReport, Failure, FailureClass, Millis, Node,
+    NodeKind, NodeStatus, Observed, Policy, Pool, Quantity, Resources, Shape, Task, Timestamp, WorkloadState,
+};
+use ostler_planner::{Memory, Plan, Reason, Snapshot, Step};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// An engine, what it said, and what it waits for.
+#[derive(Default)]
+struct Loop {
+    engine: Engine,
+    now: u64,
+    said: String,
+    planning: BTreeMap<String, Arc<Snapshot>>,
+    plans: BTreeMap<String, Arc<Plan>>,
+}
+
+impl Loop {
+    /// Workloads by name, each with one pool; of `x/p`, `p` is the pool's provider.
+    fn new(workloads: &[&str]) -> Self {
+        let mut this = Self { now: 1_000, ..Self::default() };
+        let setups = workloads.iter().map(|name| setup(name)).collect();
+        this.happened("configured", Input::Configured(setups));
+        this
+    }
+
+    fn happened(&mut self, words: &str, input: Input) {
+        writeln!(self.said, "> {words}").expect("a string");
+        for output in self.engine.handle(Timestamp(self.now), input) {
+            let line = self.describe(output);
+            writeln!(self.said, "  {line}").expect("a string");
+        }
+    }
+
+    fn describe(&mut self, output: Output) -> String {
+        match output {
+            Output::Load { workload } => format!("load {workload}"),
+            Output::Plan { snapshot } => {
+                let (workload, reports) = (snapshot.workload.to_string(), snapshot.reports.len());
+                self.planning.insert(workload.clone(), snapshot);
+                format!(
+                    "plan {workload}{}",
+                    if reports > 0 { format!(" with {reports} reports") } else { "".into() }
+                )
+            }
+            Output::Commit { workload, expected_version, plan } => {
+                let steps: Vec<String> = plan.steps.iter().map(step).collect();
+                self.plans.insert(workload.to_string(), plan);
+                format!("commit {workload} at version {expected_version}: {}", steps.join(", "))
+            }
+            Output::Run { workload, effect } => format!("run {workload}: {}", act(&effect.act)),
+            Output::Publish { workload, plan } => format!("publish {workload}: {} notes", plan.notes.len()),
+            Output::Look(Source::Workload(id)) => format!("look at workload {id}"),
+            Output::Look(Source::Provider(id)) => format!("look at provider {id}"),
+            Output::WakeAt(at) => format!("wake in {}", at.since(Timestamp(self.now))),
+            Output::Alarm(Alarm::PlanDropped { workload, findings }) => {
+                format!("alarm {workload}: plan dropped, {}", findings[0])
+            }
+            Output::Alarm(Alarm::PlanFailed { workload, message }) => format!("alarm {workload}: {message}"),
+        }
+    }
+
+    fn loaded(&mut self, workload: &str, version: u64, instances: Vec<Instance>) {
+        let memory = Memory { session: "s".into(), serial: instances.len() as u64, ..Memory::default() };
+        let input = Input::Loaded { workload: workload.into(), version, instances, memory };
+        self.happened(&format!("loaded {workload} at version {version}"), input);
+    }
+
+    /// The head is up, and so many tasks wait.
+    fn observed(&mut self, workload: &str, tasks: u64, nodes: Vec<Node>) {
+        let waiting = (tasks > 0).then(|| Task { shape: shape(), count: tasks });
+        let demand = Demand { tasks: waiting.into_iter().collect(), ..Demand::default() };
+        let mut all = vec![node("head", None, NodeStatus::Running)];
+        all.extend(nodes);
+        let state = WorkloadState { session: "s".into(), nodes: all, demand, ..WorkloadState::default() };
+        self.seen(workload, Ok(state), &format!("{tasks} tasks wait in {workload}"));
+    }
+
+    fn seen(&mut self, workload: &str, result: Result<WorkloadState, Failure>, words: &str) {
+        let look = Observed { at: Timestamp(self.now), result };
+        self.happened(words, Input::Observed { workload: workload.into(), look });
+    }
+
+    fn listed(&mut self, provider: &str, machines: Vec<CloudInstance>) {
+        let words = format!("{provider} lists {} machines", machines.len());
+        let look = Observed { at: Timestamp(self.now), result: Ok(machines) };
+        self.happened(&words, Input::Listed { provider: provider.into(), look });
+    }
+
+    fn not_listed(&mut self, provider: &str) {
+        let look = Observed { at: Timestamp(self.now), result: Err(failure()) };
+        self.happened(
+            &format!("{provider} cannot be listed"),
+            Input::Listed { provider: provider.into(), look },
+        );
+    }
+
+    /// The plan that was asked for.
+    fn planned(&mut self, workload: &str) {
+        let snapshot =
+            self.planning.remove(workload).unwrap_or_else(|| panic!("no plan was asked for:\n{}", self.said));
+        self.plan_is(workload, ostler_planner::plan(&snapshot));
+    }
+
+    fn plan_is(&mut self, workload: &str, plan: Plan) {
+        self.happened(&format!("planned {workload}"), Input::Planned { workload: workload.into(), plan });
+    }
+
+    fn committed(&mut self, workload: &str, version: u64) {
+        let input = Input::Committed { workload: workload.into(), version };
+        self.happened(&format!("committed {workload}"), input);
+    }
+
+    fn ended(&mut self, workload: &str, instance: &str, epoch: u32, outcome: EffectOutcome) {
+        let report = EffectReport { instance: instance.into(), epoch, at: Timestamp(self.now), outcome };
+        let words = format!("effect {epoch} of {instance} ended");
+        self.happened(&words, Input::EffectEnded { workload: workload.into(), report });
+    }
+
+    fn tick(&mut self, seconds: u64) {
+        self.now += seconds * 1000;
+        self.happened(&format!("{seconds} s later"), Input::Tick);
+    }
+
+    fn check(self, expect: Expect) {
+        expect.assert_eq(&self.said);
+    }
+}
+
+fn setup(name: &str) -> Setup {
+    let (workload, provider) = name.split_once('/').expect("workload/provider");
+    let pool = Pool {
+        id: "a".into(),
+        workload: workload.into(),
+        provider: provider.into(),
+        resources: Resources::from_iter([("CPU", Quantity::ONE)]),
+        labels: Default::default(),
+        min: 0,
+        max: 9,
+        idle_timeout: None,
+        priority: 0,
+        launch_hash: "h".into(),
+        instance_type: String::new(),
+    };
+    let policy =
+        Policy { head_pool: Some("head".into()), idle_timeout: Some(Millis(0)), ..Policy::default() };
+    Setup { workload: workload.into(), policy, pools: vec![pool] }
+}
+
+fn shape() -> Shape {
+    Shape { resources: Resources::from_iter([("CPU", Quantity::ONE)]), selectors: Vec::new() }
+}
+
+fn node(id: &str, cloud: Option<&str>, status: NodeStatus) -> Node {
+    let resources = Resources::from_iter([("CPU", Quantity::ONE)]);
+    let idle = if status == NodeStatus::Idle { Millis(1) } else { Millis(0) };
+    Node {
+        id: id.into(),
+        cloud: cloud.map(Into::into),
+        pool: Some("a".into()).filter(|_| id != "head"),
+        head: id == "head",
+        status,
+        idle,
+        available: if status == NodeStatus::Idle { resources.clone() } else { Resources::default() },
+        total: if id == "head" { Resources::default() } else { resources },
+        labels: Default::default(),
+        address: String::new(),
+        instance_type: String::new(),
+        activity: Vec::new(),
+    }
+}
+
+fn machine(workload: &str, id: &str, record: &str) -> CloudInstance {
+    CloudInstance {
+        id: id.into(),
+        workload: workload.into(),
+        pool: "a".into(),
+        launched_for: Some((record.into(), 1)),
+        kind: NodeKind::Worker,
+        phase: CloudPhase::Running,
+        created_at: None,
+        address: String::new(),
+    }
+}
+
+fn failure() -> Failure {
+    Failure { class: FailureClass::Transient, message: "no".into() }
+}
+
+fn step(step: &Step) -> String {
+    let event = step.event.as_ref().map_or("made", ostler_lifecycle::Event::code);
+    format!("{} {event}", step.instance)
+}
+
+fn act(act: &Act) -> String {
+    match act {
+        Act::Launch { token, .. } => format!("launch {token}"),
+        Act::Install { cloud } => format!("install {cloud}"),
+        Act::Drain { node, .. } => format!("drain {node}"),
+        Act::Terminate { cloud, .. } => format!("terminate {cloud}"),
+    }
+}
+
+/// A loop in which one launch is committed and handed out: record `i-00000000-1`, epoch 1.
+fn with_a_launch() -> Loop {
+    let mut l = Loop::new(&["w/p"]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.observed("w", 1, vec![]);
+    l.planned("w");
+    l.committed("w", 1);
+    l
+}
+
+#[test]
+fn effects_are_handed_out_once_and_after_their_commit() {
+    let mut l = with_a_launch();
+    l.tick(1);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+        > 1 s later
+          plan w
+    "#]]);
+}
+
+#[test]
+fn nothing_is_planned_before_everybody_was_looked_at_once() {
+    let mut l = Loop::new(&["w/p"]);
+    l.observed("w", 1, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.tick(1);
+    l.listed("p", vec![]);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > 1 tasks wait in w
+        > loaded w at version 0
+        > 1 s later
+        > p lists 0 machines
+          plan w
+    "#]]);
+}
+
+#[test]
+fn what_happens_while_a_plan_is_made_is_planned_after_it() {
+    let mut l = Loop::new(&["w/p"]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.observed("w", 1, vec![]);
+    l.observed("w", 2, vec![]);
+    l.listed("p", vec![]);
+    l.planned("w");
+    l.observed("w", 2, vec![]);
+    l.committed("w", 1);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > 2 tasks wait in w
+        > p lists 0 machines
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > 2 tasks wait in w
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+          plan w
+    "#]]);
+}
+
+#[test]
+fn a_refused_commit_is_loaded_and_planned_again() {
+    let mut l = Loop::new(&["w/p"]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.observed("w", 1, vec![]);
+    l.planned("w");
+    l.happened("the commit is refused", Input::CommitRefused { workload: "w".into() });
+    l.observed("w", 1, vec![]);
+    l.tick(1);
+    l.loaded("w", 7, vec![]);
+    l.planned("w");
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > the commit is refused
+          load w
+        > 1 tasks wait in w
+        > 1 s later
+        > loaded w at version 7
+          plan w
+        > planned w
+          commit w at version 7: i-00000000-1 made, i-00000000-1 launch_requested
+    "#]]);
+}
+
+#[test]
+fn a_failed_effect_is_planned_and_a_late_report_is_not() {
+    let mut l = with_a_launch();
+    l.ended("w", "i-00000000-1", 1, EffectOutcome::Failed(failure()));
+    l.planned("w");
+    l.committed("w", 2);
+    l.ended("w", "i-00000000-1", 1, EffectOutcome::Failed(failure()));
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+        > effect 1 of i-00000000-1 ended
+          look at provider p
+          plan w with 1 reports
+        > planned w
+          commit w at version 1: i-00000000-1 launch_failed
+        > committed w
+          publish w: 1 notes
+        > effect 1 of i-00000000-1 ended
+    "#]]);
+}
+
+#[test]
+fn what_an_effect_did_shows_in_a_look() {
+    let mut l = with_a_launch();
+    l.ended("w", "i-00000000-1", 1, EffectOutcome::Done);
+    l.listed("p", vec![machine("w", "c1", "i-00000000-1")]);
+    l.planned("w");
+    l.committed("w", 2);
+    l.now += 1000;
+    l.observed("w", 0, vec![node("n1", Some("c1"), NodeStatus::Running)]);
+    l.planned("w");
+    l.committed("w", 3);
+    l.now += 1000;
+    l.observed("w", 0, vec![node("n1", Some("c1"), NodeStatus::Idle)]);
+    l.planned("w");
+    l.committed("w", 4);
+    l.ended("w", "i-00000000-1", 4, EffectOutcome::Done);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+        > effect 1 of i-00000000-1 ended
+          look at provider p
+        > p lists 1 machines
+          plan w
+        > planned w
+          commit w at version 1: i-00000000-1 allocated
+        > committed w
+          publish w: 0 notes
+        > 0 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 2: i-00000000-1 node_up
+        > committed w
+          publish w: 0 notes
+        > 0 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 3: i-00000000-1 drain_requested
+        > committed w
+          run w: drain n1
+          publish w: 0 notes
+        > effect 4 of i-00000000-1 ended
+          look at workload w
+    "#]]);
+}
+
+#[test]
+fn a_workload_that_cannot_be_observed_holds_only_itself() {
+    let mut l = Loop::new(&["v/p", "w/p"]);
+    l.loaded("v", 0, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.seen("v", Err(failure()), "v cannot be observed");
+    l.observed("w", 1, vec![]);
+    l.planned("v");
+    l.planned("w");
+    l.committed("w", 1);
+    l.check(expect![[r#"
+        > configured
+          load v
+          load w
+        > loaded v at version 0
+        > loaded w at version 0
+        > p lists 0 machines
+        > v cannot be observed
+          plan v
+        > 1 tasks wait in w
+          plan w
+        > planned v
+          commit v at version 0: 
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+    "#]]);
+}
+
+#[test]
+fn a_provider_that_cannot_be_listed_holds_only_its_pools() {
+    let mut l = Loop::new(&["v/p", "w/q"]);
+    l.loaded("v", 0, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.not_listed("p");
+    l.listed("q", vec![]);
+    l.observed("v", 1, vec![]);
+    l.observed("w", 1, vec![]);
+    l.planned("v");
+    l.planned("w");
+    l.check(expect![[r#"
+        > configured
+          load v
+          load w
+        > loaded v at version 0
+        > loaded w at version 0
+        > p cannot be listed
+        > q lists 0 machines
+        > 1 tasks wait in v
+          plan v
+        > 1 tasks wait in w
+          plan w
+        > planned v
+          commit v at version 0: 
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+    "#]]);
+}
+
+#[test]
+fn machines_of_another_workload_are_not_seen() {
+    let mut l = Loop::new(&["v/p", "w/p"]);
+    l.loaded("v", 0, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![machine("w", "c1", "lost-1")]);
+    l.observed("v", 0, vec![]);
+    l.observed("w", 0, vec![]);
+    l.planned("v");
+    l.planned("w");
+    l.check(expect![[r#"
+        > configured
+          load v
+          load w
+        > loaded v at version 0
+        > loaded w at version 0
+        > p lists 1 machines
+        > 0 tasks wait in v
+          plan v
+        > 0 tasks wait in w
+          plan w
+        > planned v
+          publish v: 0 notes
+        > planned w
+          commit w at version 0: i-00000000-1 made
+    "#]]);
+}
+
+#[test]
+fn a_plan_that_breaks_a_promise_is_dropped_and_the_others_go_on() {
+    let mut l = Loop::new(&["v/p", "w/p"]);
+    l.loaded("v", 0, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.observed("v", 1, vec![]);
+    l.observed("w", 1, vec![]);
+    let mut forged = ostler_planner::plan(&l.planning["v"]);
+    forged.steps.push(Step {
+        instance: "i-00000000-1".into(),
+        pool: "a".into(),
+        event: Some(ostler_lifecycle::Event::DrainCancelled),
+        reason: Reason::LaunchTurn,
+    });
+    l.plan_is("v", forged);
+    l.planned("w");
+    l.observed("v", 1, vec![]);
+    l.check(expect![[r#"
+        > configured
+          load v
+          load w
+        > loaded v at version 0
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in v
+          plan v
+        > 1 tasks wait in w
+          plan w
+        > planned v
+          alarm v: plan dropped, instance i-00000000-1 cannot go on from requested by drain_cancelled [legal_events]
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > 1 tasks wait in v
+          plan v
+    "#]]);
+}
+
+#[test]
+fn a_planner_that_fails_costs_one_pass_of_one_workload() {
+    let mut l = Loop::new(&["v/p", "w/p"]);
+    l.loaded("v", 0, vec![]);
+    l.loaded("w", 0, vec![]);
+    l.listed("p", vec![]);
+    l.observed("v", 1, vec![]);
+    l.observed("w", 1, vec![]);
+    l.happened("planning v fails", Input::PlanFailed { workload: "v".into(), message: "a fault".into() });
+    l.planned("w");
+    l.observed("v", 1, vec![]);
+    l.check(expect![[r#"
+        > configured
+          load v
+          load w
+        > loaded v at version 0
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in v
+          plan v
+        > 1 tasks wait in w
+          plan w
+        > planning v fails
+          alarm v: a fault
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > 1 tasks wait in v
+          plan v
+    "#]]);
+}
+
+#[test]
+fn after_a_restart_everything_that_is_due_is_handed_out_again() {
+    let l = with_a_launch();
+    let records: Vec<Instance> = l.engine.records(&"w".into()).cloned().collect();
+    let mut restarted = Loop::new(&["w/p"]);
+    restarted.loaded("w", 1, records);
+    restarted.tick(1);
+    restarted.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 1
+          run w: launch i-00000000-1.1
+        > 1 s later
+    "#]]);
+}
+
+#[test]
+fn a_termination_that_is_refused_waits_before_it_is_asked_for_again() {
+    let mut record =
+        Instance::adopted("i1".into(), 1, "a".into(), NodeKind::Worker, "c1".into(), Timestamp(1));
+    let end = ostler_lifecycle::Event::TerminationRequested { cause: ostler_model::EndCause::Idle };
+    record.transition(&end, Timestamp(1)).expect("legal");
+    let mut l = Loop::new(&["w/p"]);
+    l.loaded("w", 0, vec![record]);
+    l.listed("p", vec![machine("w", "c1", "i1")]);
+    l.observed("w", 0, vec![]);
+    l.ended("w", "i1", 1, EffectOutcome::Failed(failure()));
+    l.planned("w");
+    l.planned("w");
+    l.committed("w", 1);
+    l.tick(1);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+          run w: terminate c1
+        > p lists 1 machines
+        > 0 tasks wait in w
+          plan w
+        > effect 1 of i1 ended
+          look at provider p
+        > planned w
+          publish w: 0 notes
+          plan w with 1 reports
+        > planned w
+          commit w at version 0: i1 termination_failed, i1 termination_requested
+        > committed w
+          wake in 1 s
+          publish w: 0 notes
+        > 1 s later
+          run w: terminate c1
+          plan w
+    "#]]);
+}
+
+#[test]
+fn a_workload_that_leaves_the_configuration_is_left_alone() {
+    let mut l = with_a_launch();
+    l.happened("configured without w", Input::Configured(vec![setup("v/p")]));
+    l.observed("w", 5, vec![]);
+    l.ended("w", "i-00000000-1", 1, EffectOutcome::Done);
+    l.tick(1);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+        > configured without w
+          load v
+        > 5 tasks wait in w
+        > effect 1 of i-00000000-1 ended
+        > 1 s later
+    "#]]);
+}
