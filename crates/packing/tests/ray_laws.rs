@@ -6,7 +6,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ostler_model::InstanceId;
+use ostler_model::Strategy::{StrictPack, StrictSpread};
+use ostler_model::{InstanceId, Quantity, Task};
 use ostler_packing::problem::{Decision, Machine, Phase, Problem};
 use ostler_packing::ray::decide;
 use ostler_testkit::ray_case::Case;
@@ -17,7 +18,10 @@ fn files() -> Vec<PathBuf> {
         return std::env::split_paths(&more).collect();
     }
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
-    ["cases", "sequences", "surprises"].iter().map(|name| data.join(format!("ray-2.60.0-{name}.jsonl"))).collect()
+    ["cases", "sequences", "surprises"]
+        .iter()
+        .map(|name| data.join(format!("ray-2.60.0-{name}.jsonl")))
+        .collect()
 }
 
 /// Holds a law on every scene of every case; it says what breaks it.
@@ -29,7 +33,9 @@ fn check(law: impl Fn(&Problem, &Decision, &ostler_testkit::ray_case::Scene) -> 
             for (n, scene) in case.scenes().iter().enumerate() {
                 let problem = problem(&case, scene);
                 let decision = decide(&problem);
-                broken.extend(law(&problem, &decision, scene).iter().map(|b| format!("{} step {n}: {b}", case.name)));
+                broken.extend(
+                    law(&problem, &decision, scene).iter().map(|b| format!("{} step {n}: {b}", case.name)),
+                );
             }
         }
     }
@@ -81,18 +87,31 @@ fn applied(problem: &Problem, decision: &Decision) -> Problem {
     next
 }
 
-/// Law I3: the order of lists that have no order of their own decides nothing.
+/// Law I3: the order of machines decides nothing, nor that of requests and gangs unless they are equal in all that
+/// they are sorted by: such equals are served as they came, as in Ray.
 #[test]
 fn order_of_the_input_decides_nothing() {
     check(|problem, decision, _| {
         let mut turned = problem.clone();
-        turned.tasks.reverse();
-        turned.gangs.reverse();
         turned.machines.reverse();
+        turned.tasks.sort_by(|a, b| rank(a).cmp(&rank(b)));
+        turned.gangs.sort_by_key(|gang| (matches!(gang.strategy, StrictPack | StrictSpread), gang.size()));
         let again = decide(&turned);
         if launches(problem, decision) == launches(&turned, &again) {
             return Vec::new();
         }
         vec![format!("{:?} or {:?}", launches(problem, decision), launches(&turned, &again))]
     });
+}
+
+/// What Ray sorts requests by.
+fn rank(task: &Task) -> (usize, usize, Quantity, Vec<(&str, Quantity)>) {
+    let resources = || task.shape.resources.iter();
+    let terms = task.shape.selectors.first().map_or(0, |selector| selector.0.len());
+    (
+        terms,
+        resources().count(),
+        resources().map(|r| r.1).sum(),
+        resources().map(|(k, q)| (&**k, q)).collect(),
+    )
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ostler_model::{
-    Bundle, Floor, Gang, Labels, Millis, NodeId, NodeKind, Operator, Pool, Quantity, Resources, Selector, Shape,
-    Strategy, Task, Term,
+    Bundle, Floor, Gang, Labels, Millis, NodeId, NodeKind, Operator, Pool, Quantity, Resources, Selector,
+    Shape, Strategy, Task, Term,
 };
 use ostler_packing::problem::{Decision, Machine, Phase, PoolOption, Problem, Up};
 
@@ -70,8 +70,8 @@ fn pool(case: &Case, scene: &Scene, name: &str) -> Option<PoolOption> {
 fn machine(case: &Case, instance: &case::Instance) -> Machine {
     // A record without a hash was launched before there was one, or is so young that it has none yet.
     let hash = node_type(case, &instance.node_type).map(|of| of.launch_config_hash.as_str());
-    let outdated =
-        hash.is_none_or(|hash| !instance.launch_config_hash.is_empty() && instance.launch_config_hash != hash);
+    let outdated = hash
+        .is_none_or(|hash| !instance.launch_config_hash.is_empty() && instance.launch_config_hash != hash);
     Machine {
         instance: instance.instance_id.as_str().into(),
         pool: instance.node_type.as_str().into(),
@@ -186,7 +186,8 @@ pub fn bill(case: &Case, launches: &BTreeMap<String, u64>) -> [f64; 4] {
     for (name, &count) in launches {
         let of = |resource: &str| {
             let of = node_type(case, name).map(|of| &of.resources.0);
-            of.and_then(|all| all.iter().find(|(other, _)| other == resource)).map_or(0.0, |(_, amount)| *amount)
+            of.and_then(|all| all.iter().find(|(other, _)| other == resource))
+                .map_or(0.0, |(_, amount)| *amount)
         };
         let each = [1.0, of("CPU"), of("GPU"), of("memory") / f64::from(1 << 30)];
         bill.iter_mut().zip(each).for_each(|(sum, each)| *sum += each * count as f64);
@@ -195,10 +196,17 @@ pub fn bill(case: &Case, launches: &BTreeMap<String, u64>) -> [f64; 4] {
 }
 
 /// Where a decision breaks what is promised beside Ray's: it leaves nothing waiting that Ray places, and it does
-/// not launch all that Ray launches and more. Empty: it keeps both, or Ray's own decision is no measure.
+/// not launch all that Ray launches and more. Empty: it keeps both, or Ray's own decision is no measure. Where Ray
+/// decides now so, now so, one of its decisions must be met.
 pub fn breaches(scene: &Scene, problem: &Problem, decision: &Decision) -> Vec<String> {
-    let Some(rays) = scene.expected.as_ref().filter(|rays| rays.error.is_none()) else { return Vec::new() };
-    if used_a_leaving_machine(scene, rays) {
+    let all = scene.expected.iter().chain(&scene.expected_alternatives);
+    let mut each = all.map(|rays| breaches_of(scene, problem, decision, rays));
+    let Some(first) = each.next() else { return Vec::new() };
+    if each.any(|other| other.is_empty()) { Vec::new() } else { first }
+}
+
+fn breaches_of(scene: &Scene, problem: &Problem, decision: &Decision, rays: &case::Expected) -> Vec<String> {
+    if rays.error.is_some() || used_a_leaving_machine(scene, rays) {
         return Vec::new();
     }
     let mut out = left_waiting(scene, decision, rays);
@@ -213,8 +221,8 @@ pub fn breaches(scene: &Scene, problem: &Problem, decision: &Decision) -> Vec<St
     out
 }
 
-/// Ray places demand on nodes that it is about to end, and on nodes that are being drained.
-fn used_a_leaving_machine(scene: &Scene, rays: &case::Expected) -> bool {
+/// Ray places demand on nodes that it is about to end, and on nodes that are being drained: may it have done so?
+pub fn used_a_leaving_machine(scene: &Scene, rays: &case::Expected) -> bool {
     let bounded = rays.to_terminate.iter().any(|end| end.cause != "IDLE");
     bounded || scene.instances.iter().any(|instance| instance.status == "RAY_STOP_REQUESTED")
 }

@@ -2,7 +2,8 @@
 
 use super::fit::{Ask, Takes};
 use super::ledger::{Kind, Ledger, Slot};
-use super::pass::{Mark, Pick, Placed, spec};
+use super::mark::Mark;
+use super::pass::{Pick, Placed, spec};
 use super::score::Rule;
 use super::world::World;
 use crate::problem::LaunchCause;
@@ -49,7 +50,8 @@ fn split(slot: &mut Slot, count: u64) -> Slot {
 
 fn with(world: &World<'_>, rule: Rule, mut slot: Slot, ask: &Ask, takes: &Takes) -> Slot {
     let mark = Mark::of(world, rule, &slot, spec(world, slot.kind), ask, takes);
-    (slot.touched, slot.gpu, slot.gpu_named, slot.label) = (mark.touched, mark.gpu, mark.gpu_named, mark.label);
+    (slot.touched, slot.gpu, slot.gpu_named, slot.label) =
+        (mark.touched, mark.gpu, mark.gpu_named, mark.label);
     for &(item, n) in takes {
         for &(r, amount) in &world.requests.all[ask.items[item].request].need {
             slot.free[r] -= amount * i128::from(n);
@@ -106,7 +108,8 @@ fn lighter(world: &World<'_>, room: &[u64], ask: &Ask, pick: &Pick) -> Option<us
             rank(pool).is_some_and(|r| Some(r) <= rank(pick.slot))
         })
     };
-    let lighter = world.by_weight.iter().take_while(|&&p| world.fresh_weight[p] < world.fresh_weight[pick.slot]);
+    let lighter =
+        world.by_weight.iter().take_while(|&&p| world.fresh_weight[p] < world.fresh_weight[pick.slot]);
     let fits = |pool: usize| need.iter().zip(&world.fresh[pool].total).all(|(need, total)| need <= total);
     let no_waste = |pool: usize| wasted(world, pool, ask, pick) <= wasted(world, pick.slot, ask, pick);
     lighter.copied().find(|&p| room[p] > 0 && fits(p) && as_good(p) && no_waste(p))
@@ -114,7 +117,8 @@ fn lighter(world: &World<'_>, room: &[u64], ask: &Ask, pick: &Pick) -> Option<us
 
 /// Accelerators of a pool's machine that nothing here asks for.
 fn wasted(world: &World<'_>, pool: usize, ask: &Ask, pick: &Pick) -> usize {
-    let asked = pick.takes.iter().fold(0, |m, (item, _)| m | world.requests.all[ask.items[*item].request].mask);
+    let asked =
+        pick.takes.iter().fold(0, |m, (item, _)| m | world.requests.all[ask.items[*item].request].mask);
     idle_accelerators(world, pool, asked)
 }
 

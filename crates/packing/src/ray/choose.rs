@@ -13,8 +13,9 @@ use super::world::World;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-/// Improvements end when this many fits were tried: some ten milliseconds. Small problems never reach it.
-const ENOUGH: u64 = 400_000;
+/// Other ways are tried until this much was weighed up: some tens of milliseconds. Only problems of thousands of
+/// different machines reach it.
+const ENOUGH: u64 = 100_000;
 
 /// Decides by the best of the ways that are worth trying.
 pub(super) fn best(world: &World<'_>) -> Plan {
@@ -31,7 +32,8 @@ pub(super) fn best(world: &World<'_>) -> Plan {
     let ray = attempt(&RAY);
     let mut plans: Vec<Plan> = Vec::new();
     plans.push(documented);
-    for variant in &OTHERS {
+    let no_gangs = world.gangs.is_empty();
+    for variant in OTHERS.iter().filter(|variant| !(variant.gangs_last && no_gangs)) {
         if work.done() > ENOUGH {
             break;
         }

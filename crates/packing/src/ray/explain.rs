@@ -30,7 +30,8 @@ fn pools(world: &World<'_>, plan: &Plan, request: usize) -> Vec<(PoolId, Unfit)>
 
 /// The first part of the gang that a pool cannot take; if it can take each, they do not go together.
 fn gang(world: &World<'_>, plan: &Plan, gang: usize) -> Vec<(PoolId, Unfit)> {
-    let parts: Vec<usize> = world.gangs[gang].first().into_iter().flat_map(|set| &set.parts).map(|p| p.0).collect();
+    let parts: Vec<usize> =
+        world.gangs[gang].first().into_iter().flat_map(|set| &set.parts).map(|p| p.0).collect();
     let of_pool = |pool: usize| {
         let mut reasons = parts.iter().map(|&part| unfit(world, plan, pool, part));
         reasons.find(|why| *why != Unfit::Strategy).unwrap_or(Unfit::Strategy)

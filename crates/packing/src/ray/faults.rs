@@ -14,8 +14,8 @@ pub(super) fn faults(world: &World<'_>, standing: &Standing) -> Vec<Fault> {
     }
     if standing.short {
         // The last pool of the configuration with a minimum is the one that comes off worst.
-        let with_min = world.problem.pools.iter().filter(|option| option.pool.min > 0);
-        let last = with_min.last().map_or_else(Default::default, |option| option.pool.id.to_string());
+        let last = world.problem.pools.iter().rfind(|option| option.pool.min > 0);
+        let last = last.map_or_else(Default::default, |option| option.pool.id.to_string());
         out.push(Fault { record: last, kind: FaultKind::MinAboveMax });
     }
     of_demand(world, &mut out);

@@ -17,7 +17,9 @@ pub(super) fn place_all(run: &mut Run<'_, '_>) {
     if run.variant.raw_order {
         queue.sort_by_key(|&n| Reverse(rank(&gangs[n])));
     } else {
-        queue.sort_by(|&a, &b| rank(&gangs[b]).cmp(&rank(&gangs[a])).then_with(|| gangs[a].id.cmp(&gangs[b].id)));
+        queue.sort_by(|&a, &b| {
+            rank(&gangs[b]).cmp(&rank(&gangs[a])).then_with(|| gangs[a].id.cmp(&gangs[b].id))
+        });
     }
     for n in queue {
         run.plan.gangs_left[n] = !place_one(run, n);
@@ -38,10 +40,10 @@ fn place_one(run: &mut Run<'_, '_>, gang: usize) -> bool {
 
 fn place_version(run: &mut Run<'_, '_>, gang: usize, set: &BundleSet) -> bool {
     let strategy = run.world.problem.gangs[gang].strategy;
-    if let (Some(whole), false) = (set.whole, run.variant.all_or_nothing) {
-        if settle(run, ask(run, &[(whole, 1)], None), true) {
-            return true;
-        }
+    if let Some(whole) = set.whole.filter(|_| !run.variant.all_or_nothing)
+        && settle(run, ask(run, &[(whole, 1)], None), true)
+    {
+        return true;
     }
     let apart = Some(gang);
     match strategy {

@@ -4,7 +4,7 @@ use super::bounds::is_free_to_go;
 use super::plan::{Need, Plan};
 use super::victims::is_busy;
 use super::world::World;
-use crate::problem::{Keep, Phase, RemovalCause, Removal};
+use crate::problem::{Keep, Phase, Removal, RemovalCause};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -59,7 +59,8 @@ fn release(
         why[n] = None;
         removals.push(Removal { machine: n, cause });
     };
-    let coming: Vec<usize> = members.iter().copied().filter(|&n| is_unneeded_coming(world, plan, n)).collect();
+    let coming: Vec<usize> =
+        members.iter().copied().filter(|&n| is_unneeded_coming(world, plan, n)).collect();
     let waited = pool.and_then(|p| world.problem.pools[p].pending_unneeded);
     if waited.is_some_and(|waited| world.problem.pending_idle_timeout.is_some_and(|limit| waited > limit)) {
         // Asked for and not yet there cannot be called back; it goes once it has come.
@@ -73,7 +74,8 @@ fn release(
     let mut expired: Vec<usize> = members.iter().copied().filter(|&n| why[n] == Some(Keep::Min)).collect();
     expired.sort_by_key(|&n| Reverse(world.problem.machines[n].up.as_ref().map_or(Millis(0), |up| up.idle)));
     // A machine that only means to exist is a worse minimum than one that is there: it is called back in its place.
-    let queued = |&n: &usize| world.problem.machines[n].phase == Phase::Queued && why[n] == Some(Keep::Coming);
+    let queued =
+        |&n: &usize| world.problem.machines[n].phase == Phase::Queued && why[n] == Some(Keep::Coming);
     let called_back: Vec<usize> = coming.into_iter().filter(queued).collect();
     let goes = (expired.len() as u64).min(*spare);
     let left = members.len() as u64 + plan_new(plan, pool) - gone(members, why);
@@ -88,7 +90,8 @@ fn release(
 }
 
 fn plan_new(plan: &Plan, pool: Option<usize>) -> u64 {
-    let of_pool = |((p, _), n): (&(usize, crate::problem::LaunchCause), &u64)| (Some(*p) == pool).then_some(*n);
+    let of_pool =
+        |((p, _), n): (&(usize, crate::problem::LaunchCause), &u64)| (Some(*p) == pool).then_some(*n);
     plan.launches.iter().filter_map(of_pool).sum()
 }
 

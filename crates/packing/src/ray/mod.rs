@@ -16,13 +16,18 @@ mod faults;
 mod fit;
 mod gang;
 mod idle;
+mod labels;
 mod ledger;
+mod mark;
 mod names;
 mod order;
 mod pass;
 mod plan;
+mod race;
 mod request;
 mod score;
+#[cfg(test)]
+mod tests;
 mod variant;
 mod victims;
 mod world;

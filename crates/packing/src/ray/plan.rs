@@ -1,7 +1,7 @@
 //! One way of placing, from floors over gangs to single requests.
 
-use super::bounds::Standing;
 use super::book::{book, idle_accelerators, misses, shrink};
+use super::bounds::Standing;
 use super::fit::{Ask, Item};
 use super::gang;
 use super::ledger::{Kind, Ledger, Slot, slots};
@@ -79,8 +79,13 @@ pub(super) fn run(
     };
     let mut run = Run { world, work, variant, plan };
     run.floors();
+    if variant.gangs_last {
+        run.tasks();
+    }
     gang::place_all(&mut run);
-    run.tasks();
+    if !variant.gangs_last {
+        run.tasks();
+    }
     run.plan.weigh(world);
     run.plan
 }
@@ -133,7 +138,8 @@ impl Run<'_, '_> {
         self.plan.ledger.slots = free;
         if !refused {
             // On the new machines nothing runs yet: to demand they are empty, and they are no waste.
-            let new = placed.fresh.iter().map(|p| Slot::fresh(self.world, p.slot, p.count, LaunchCause::Floor));
+            let new =
+                placed.fresh.iter().map(|p| Slot::fresh(self.world, p.slot, p.count, LaunchCause::Floor));
             self.plan.ledger.slots.extend(new);
             let asked = |p: &super::pass::Pick| {
                 p.takes.iter().fold(0, |m, (i, _)| m | self.world.requests.all[ask.items[*i].request].mask)
@@ -164,13 +170,18 @@ impl Run<'_, '_> {
 
     fn tasks(&mut self) {
         let world = self.world;
-        let wanted = world.tasks.iter().zip(&world.problem.tasks).map(|(&request, task)| (request, task.count));
+        let wanted =
+            world.tasks.iter().zip(&world.problem.tasks).map(|(&request, task)| (request, task.count));
         let items = order::sorted(world, wanted, self.variant.raw_order);
         let mut ask = Ask::of(world, items, None);
         let placed = self.attempt(&mut ask, true);
         self.commit(&ask, &placed, LaunchCause::Demand);
-        let mut left: BTreeMap<usize, u64> =
-            ask.items.iter().filter(|item| item.left > 0).map(|Item { request, left }| (*request, *left)).collect();
+        let mut left: BTreeMap<usize, u64> = ask
+            .items
+            .iter()
+            .filter(|item| item.left > 0)
+            .map(|Item { request, left }| (*request, *left))
+            .collect();
         for (n, request) in world.tasks.iter().enumerate().rev() {
             if let Some(missing) = left.get_mut(request) {
                 self.plan.tasks_left[n] = (*missing).min(world.problem.tasks[n].count);

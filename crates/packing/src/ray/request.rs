@@ -97,7 +97,8 @@ impl<'a> Requests<'a> {
 
     fn make(&mut self, shape: &'a Shape, names: &Names<'_>, largest: &[i128]) -> Request {
         // A name that only comes with an amount of zero has no number; it still counts as a name.
-        let amounts = || shape.resources.iter().map(|(name, a)| (names.get(name), a.as_ten_thousandths().max(0)));
+        let amounts =
+            || shape.resources.iter().map(|(name, a)| (names.get(name), a.as_ten_thousandths().max(0)));
         let written: Vec<_> = amounts().filter_map(|(r, a)| Some((r?, a))).collect();
         let need: Vec<_> = written.iter().copied().filter(|(_, a)| *a > 0).collect();
         Request {

@@ -1,18 +1,22 @@
 //! How well a machine suits what it would take: the tuples that options are compared by. Integers only.
 
-use super::world::Spec;
 use super::request::bit;
+use super::world::Spec;
 
 /// A share of one, in 2⁻⁴⁰: fine enough that no two amounts a person writes down fall together.
 pub(super) const WHOLE: i128 = 1 << 40;
 
 /// `part / whole` in 2⁻⁴⁰; above one if `part` is larger, and huge where there is nothing at all.
 pub(super) fn share(part: i128, whole: i128) -> i128 {
+    if whole <= 0 {
+        return WHOLE << 40;
+    }
+    // Beyond 2⁶³ (9·10¹⁴ bytes) the lowest bits do not matter.
+    let beyond = 65_u32.saturating_sub(whole.leading_zeros());
+    let (part, whole) = ((part.max(0) >> beyond).min(1 << 80), (whole >> beyond).max(1));
     match (u64::try_from(part), u64::try_from(whole)) {
-        (_, Ok(0)) => i128::MAX >> 8,
         (Ok(part), Ok(whole)) => ((u128::from(part) << 40) / u128::from(whole)) as i128,
-        // Larger than 9·10¹⁴ bytes: the lowest bits do not matter.
-        _ => ((part >> 24) << 40) / (whole >> 24).max(1),
+        _ => (part << 40) / whole,
     }
 }
 
@@ -93,7 +97,7 @@ fn raw(filled: &Filled<'_>) -> (i128, i128) {
         if total > 0 && spec.reported & bit(r) != 0 {
             let weighted = cubed(total, free);
             least = Some(least.map_or(weighted, |l| l.min(weighted)));
-            sum += weighted;
+            sum = i128::saturating_add(sum, weighted);
             n += 1;
         }
     }
@@ -102,8 +106,8 @@ fn raw(filled: &Filled<'_>) -> (i128, i128) {
 
 /// `v · u³` in 2⁻⁴⁰ ten-thousandths.
 pub(super) fn cubed(total: i128, free: i128) -> i128 {
-    let u = share((total - free).max(0), total);
-    total.saturating_mul((u * u >> 40) * u >> 40)
+    let u = share(total.saturating_sub(free), total).min(WHOLE);
+    total.saturating_mul(((u * u) >> 40).saturating_mul(u) >> 40)
 }
 
 /// The share of the machine's weight that is used.

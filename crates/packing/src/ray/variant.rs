@@ -19,6 +19,8 @@ pub(super) struct Variant {
     pub(super) staged: bool,
     /// Pools of equal score are taken in turns.
     pub(super) in_turns: bool,
+    /// Requests are placed before gangs, which then take what is left.
+    pub(super) gangs_last: bool,
     /// The parts of a spread gang go to different machines where nothing is launched for it.
     pub(super) spread: bool,
     /// A new machine is replaced by a lighter one that takes the same.
@@ -34,33 +36,37 @@ pub(super) const RAY: Variant = Variant {
     all_or_nothing: true,
     staged: false,
     in_turns: true,
+    gangs_last: false,
     spread: false,
     shrink: false,
 };
 
-/// The documented way.
+/// The documented way. Machines at work are filled first: what waits can start there at once, and what was
+/// launched for the rest is found to suffice for it in the next decision.
 pub(super) const DOCUMENTED: Variant = Variant {
     existing: Rule::Documented,
     fresh: Rule::Documented,
     raw_order: false,
     raw_victims: false,
     all_or_nothing: false,
-    staged: false,
+    staged: true,
     in_turns: false,
+    gangs_last: false,
     spread: true,
     shrink: true,
 };
 
-/// Others, the most promising first. The staged ones find that what was launched suffices; see [`super::pass`].
-pub(super) const OTHERS: [Variant; 10] = [
+/// Others, the most promising first.
+pub(super) const OTHERS: [Variant; 11] = [
     Variant { fresh: Rule::Value, ..DOCUMENTED },
-    Variant { staged: true, ..DOCUMENTED },
-    Variant { fresh: Rule::Value, staged: true, ..DOCUMENTED },
     Variant { raw_order: true, fresh: Rule::Value, ..DOCUMENTED },
-    Variant { raw_order: true, fresh: Rule::Value, staged: true, ..DOCUMENTED },
+    Variant { fresh: Rule::Value, staged: false, ..DOCUMENTED },
+    Variant { fresh: Rule::Value, gangs_last: true, ..DOCUMENTED },
     Variant { all_or_nothing: false, shrink: true, ..RAY },
     Variant { shrink: true, ..RAY },
     Variant { staged: true, ..RAY },
+    Variant { staged: false, ..DOCUMENTED },
+    Variant { raw_order: true, fresh: Rule::Value, staged: false, ..DOCUMENTED },
     Variant { existing: Rule::Raw, fresh: Rule::Value, raw_order: true, spread: false, ..DOCUMENTED },
     Variant { existing: Rule::Value, fresh: Rule::Value, spread: false, ..DOCUMENTED },
 ];

@@ -18,9 +18,13 @@ pub(super) fn ranked(world: &World<'_>, candidates: &[usize], raw: bool) -> Vec<
             let next = group.len();
             group.entry(world.pool_of[n]).or_insert(next);
         }
-        out.sort_by_cached_key(|&n| (is_running(world, n), Reverse(idle(world, n)), used(world, n), group[&world.pool_of[n]]));
+        out.sort_by_cached_key(|&n| {
+            (is_running(world, n), Reverse(idle(world, n)), used(world, n), group[&world.pool_of[n]])
+        });
     } else {
-        out.sort_by_cached_key(|&n| (is_busy(world, n), step(world, n), Reverse(idle(world, n)), used(world, n)));
+        out.sort_by_cached_key(|&n| {
+            (is_busy(world, n), step(world, n), Reverse(idle(world, n)), used(world, n))
+        });
     }
     out.retain(|&n| is_free_to_go(world, n));
     out
@@ -28,7 +32,13 @@ pub(super) fn ranked(world: &World<'_>, candidates: &[usize], raw: bool) -> Vec<
 
 /// The first `over` of them. A machine at work is spared while one that is not can go, and of those first the
 /// ones whose pool is above its minimum.
-pub(super) fn choose(world: &World<'_>, standing: &Standing, ranked: &[usize], over: u64, raw: bool) -> Vec<usize> {
+pub(super) fn choose(
+    world: &World<'_>,
+    standing: &Standing,
+    ranked: &[usize],
+    over: u64,
+    raw: bool,
+) -> Vec<usize> {
     let over = usize::try_from(over).unwrap_or(usize::MAX);
     if raw {
         return ranked.iter().copied().take(over).collect();

@@ -1,13 +1,13 @@
 //! The problem in the form that placing needs: distinct machines with counts, requests and names by number.
 
+use super::labels::{Class, Classes};
 use super::names::{Names, shapes};
 use super::request::{Requests, bit};
 use super::score::cubed;
 use crate::problem::{Machine, Phase, PoolOption, Problem, Removal, Up};
 use alloc::collections::BTreeMap;
-use alloc::string::String;
 use alloc::vec::Vec;
-use ostler_model::{Labels, NodeKind, PoolId, Quantity, Resources, Strategy};
+use ostler_model::{NodeKind, PoolId, Quantity, Resources, Strategy};
 
 /// What is the same for all machines of one kind.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,15 +36,6 @@ pub(super) struct Rest {
     pub(super) least: Option<i128>,
     pub(super) sum: i128,
     pub(super) count: i128,
-}
-
-/// What a label class means.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Class {
-    /// By selector list: the index of the first selector that is met.
-    pub(super) met: Vec<Option<u32>>,
-    /// Strictly spread gangs that already have a part here.
-    pub(super) parts_of: Vec<usize>,
 }
 
 /// The bundles of a gang in one of its versions: `(request, count)`.
@@ -130,7 +121,8 @@ impl<'a> World<'a> {
         for gang in &self.problem.gangs {
             let versions = core::iter::once(&gang.bundles).chain(&gang.fallbacks);
             let sets = versions.map(|set| {
-                let parts: Vec<_> = set.iter().map(|b| (requests.intern(&b.shape, names, &largest), b.count)).collect();
+                let parts: Vec<_> =
+                    set.iter().map(|b| (requests.intern(&b.shape, names, &largest), b.count)).collect();
                 if gang.strategy == Strategy::StrictPack {
                     strict_pack(requests, parts, &largest)
                 } else {
@@ -143,11 +135,11 @@ impl<'a> World<'a> {
 
     fn read_machines(&mut self) {
         let problem = self.problem;
-        let mut classes = Classes::of(self);
+        let mut classes = Classes::of(problem);
         for option in &problem.pools {
             let total = self.names.amounts(&option.pool.resources);
             let declared = mask(&total);
-            let class = classes.number(&option.pool.labels, self);
+            let class = classes.number(&option.pool.labels, &self.requests);
             let rest = Rest::default();
             self.fresh.push(Spec {
                 pool: Some(self.fresh.len()),
@@ -178,7 +170,7 @@ impl<'a> World<'a> {
     }
 
     /// What a machine can take, if anything: one on its way counts as a whole empty machine of its pool.
-    fn host(&self, n: usize, machine: &Machine, classes: &mut Classes<'_>) -> Option<(Spec, Vec<i128>)> {
+    fn host(&self, n: usize, machine: &Machine, classes: &mut Classes) -> Option<(Spec, Vec<i128>)> {
         let pool = self.pool_of[n];
         if machine.phase.is_coming() {
             let spec = self.fresh[pool?].clone();
@@ -197,7 +189,7 @@ impl<'a> World<'a> {
             declared: fresh.map_or(has, |f| f.declared & has),
             reported: self.reported(up),
             rest: rest(up, &self.names),
-            class: classes.number(&up.labels, self),
+            class: classes.number(&up.labels, &self.requests),
             total,
             standing: fresh.map_or(0, |f| f.standing),
         };
@@ -223,9 +215,10 @@ impl<'a> World<'a> {
         let lists = &self.requests.all[request].lists;
         lists.iter().try_fold(0, |worst, &list| self.classes[class].met[list].map(|met| worst.max(met)))
     }
-    /// What a machine weighs, in 2⁻²⁰ ten-thousandths of a CPU; the machine itself counts as half a CPU.
+    /// What a machine weighs, in 2⁻²⁰ ten-thousandths of a CPU. The machine itself counts as two CPUs, for what
+    /// runs on it to make it one of the cluster, and for cutting what is free into pieces.
     fn weight(&self, total: &[i128]) -> i128 {
-        let own = 5_000 << 20;
+        let own = 20_000 << 20;
         let parts = total.iter().zip(&self.weights);
         parts.fold(own, |sum: i128, (a, w)| sum.saturating_add(a.saturating_mul(*w) >> 20))
     }
@@ -238,7 +231,8 @@ fn strict_pack(requests: &mut Requests<'_>, parts: Vec<(usize, u64)>, largest: &
     for &(request, count) in &parts {
         by_lists.entry(requests.all[request].lists.clone()).or_default().push((request, count));
     }
-    let merged: Vec<_> = by_lists.values().filter_map(|p| requests.merged(p, largest)).map(|r| (r, 1)).collect();
+    let merged: Vec<_> =
+        by_lists.values().filter_map(|p| requests.merged(p, largest)).map(|r| (r, 1)).collect();
     let whole = if merged.len() > 1 { requests.merged(&parts, largest) } else { None };
     BundleSet { parts: merged, whole }
 }
@@ -281,56 +275,14 @@ fn mask(total: &[i128]) -> u128 {
 fn rest(up: &Up, names: &Names<'_>) -> Rest {
     let mut rest = Rest::default();
     for (name, total) in up.total.iter() {
-        let (Some(&free), true, None) = (up.available.0.get(name), total > Quantity::ZERO, names.get(name)) else {
+        let (Some(&free), true, None) = (up.available.0.get(name), total > Quantity::ZERO, names.get(name))
+        else {
             continue;
         };
         let weighted = cubed(total.as_ten_thousandths(), free.as_ten_thousandths());
         rest.least = Some(rest.least.map_or(weighted, |least| least.min(weighted)));
-        rest.sum += weighted;
+        rest.sum = rest.sum.saturating_add(weighted);
         rest.count += 1;
     }
     rest
-}
-
-/// Gives label sets their class.
-struct Classes<'a> {
-    all: Vec<Class>,
-    known: BTreeMap<Class, usize>,
-    /// Labels that mark a part of a strictly spread gang, with the gang's index.
-    marks: Vec<(String, usize)>,
-    /// A set of labels that was just asked about, with its class: neighbours are often alike.
-    plain: Option<usize>,
-    _problem: core::marker::PhantomData<&'a ()>,
-}
-
-impl<'a> Classes<'a> {
-    fn of(world: &World<'a>) -> Self {
-        let gangs = world.problem.gangs.iter().enumerate();
-        let strict = gangs.filter(|(_, gang)| gang.strategy == Strategy::StrictSpread);
-        // Ray marks a node that holds a part of a placement group with this label.
-        let marks = strict.map(|(n, gang)| (alloc::format!("_PG_{}", gang.id), n)).collect();
-        Self { all: Vec::new(), known: BTreeMap::new(), marks, plain: None, _problem: core::marker::PhantomData }
-    }
-
-    fn number(&mut self, labels: &Labels, world: &World<'_>) -> usize {
-        let plain = labels.is_empty() || (world.requests.lists.is_empty() && self.marks.is_empty());
-        if let (true, Some(class)) = (plain, self.plain) {
-            return class;
-        }
-        let first = |list: &super::request::SelectorList| {
-            list.selectors.iter().position(|s| s.matches(labels)).map(|n| n as u32)
-        };
-        let met = world.requests.lists.iter().map(first).collect();
-        let here = self.marks.iter().filter(|(mark, _)| labels.contains_key(mark.as_str()));
-        let class = Class { met, parts_of: here.map(|(_, gang)| *gang).collect() };
-        let next = self.all.len();
-        let number = *self.known.entry(class.clone()).or_insert(next);
-        if number == next {
-            self.all.push(class);
-        }
-        if plain {
-            self.plain = Some(number);
-        }
-        number
-    }
 }
