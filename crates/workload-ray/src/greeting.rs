@@ -1,0 +1,120 @@
+//! What is asked and said once in each life of a GCS.
+
+use crate::config::{Config, MESSAGE_BYTES_MAX};
+use crate::events::{EventLog, LogLayout};
+use crate::link::{Caller, odd, refused};
+use crate::map::hex;
+use crate::proto::autoscaler::GetClusterStatusRequest;
+use crate::proto::autoscaler::autoscaler_state_service_client::AutoscalerStateServiceClient as Autoscaler;
+use crate::proto::gcs::internal_kv_gcs_service_client::InternalKvGcsServiceClient as Kv;
+use crate::proto::gcs::node_info_gcs_service_client::NodeInfoGcsServiceClient as Nodes;
+use crate::proto::gcs::{CheckAliveRequest, GetClusterIdRequest, InternalKvGetRequest, InternalKvPutRequest};
+use ostler_workload::WorkloadError;
+use std::path::PathBuf;
+
+const V2_NAMESPACE: &[u8] = b"__autoscaler";
+const V2_KEY: &[u8] = b"__autoscaler_v2_enabled";
+const METRICS_KEY: &[u8] = b"AutoscalerMetricsAddress";
+const SESSION_NAMESPACE: &[u8] = b"session";
+
+/// What we know of one life of a GCS.
+#[derive(Debug)]
+pub(crate) struct Greeting {
+    /// Ray's version, e.g. `2.60.0`.
+    pub(crate) ray_version: String,
+    /// The highest report version that this GCS has seen; ours must not be lower.
+    pub(crate) report_floor: i64,
+    /// How log lines reach its drivers; `None`: not known for this version.
+    pub(crate) layout: Option<LogLayout>,
+    /// The event log, if it is on this host.
+    pub(crate) log: Option<EventLog>,
+}
+
+/// Learns who is there, and says that an autoscaler is. The caller comes back with the cluster's id.
+pub(crate) async fn greet(config: &Config, mut caller: Caller) -> Result<(Caller, Greeting), WorkloadError> {
+    caller.cluster = Some(cluster_id(config, &caller).await?);
+    let ray_version = ray_version(config, &caller).await?;
+    let layout = LogLayout::of(&ray_version);
+    if config.enable_v2 {
+        enable_v2(config, &caller).await?;
+    }
+    if let Some(address) = &config.metrics_address {
+        put(config, &caller, METRICS_KEY, b"", address.as_bytes()).await?;
+    }
+    let log = if config.events_to_log { event_log(config, &caller, layout.is_some()).await? } else { None };
+    let report_floor = report_floor(config, &caller).await?;
+    tracing::info!(address = config.address, ray_version, "connected to Ray's GCS");
+    Ok((caller, Greeting { ray_version, report_floor, layout, log }))
+}
+
+async fn cluster_id(
+    config: &Config,
+    caller: &Caller,
+) -> Result<tonic::metadata::MetadataValue<tonic::metadata::Ascii>, WorkloadError> {
+    let asked =
+        Nodes::new(caller.channel.clone()).get_cluster_id(caller.request(GetClusterIdRequest {})).await;
+    let id = asked.map_err(refused(config, "GetClusterId"))?.into_inner().cluster_id;
+    if id.is_empty() {
+        return Err(odd(config, "a cluster id"));
+    }
+    hex(&id).parse().map_err(|_| odd(config, "a cluster id"))
+}
+
+async fn ray_version(config: &Config, caller: &Caller) -> Result<String, WorkloadError> {
+    let asked = Nodes::new(caller.channel.clone()).check_alive(caller.request(CheckAliveRequest {})).await;
+    Ok(asked.map_err(refused(config, "CheckAlive"))?.into_inner().ray_version)
+}
+
+/// Reports below what this GCS has seen are dropped by it without a word. Whoever reported before us (Ray's own
+/// autoscaler, an Ostler with another clock) must not silence us.
+async fn report_floor(config: &Config, caller: &Caller) -> Result<i64, WorkloadError> {
+    let mut client = Autoscaler::new(caller.channel.clone()).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let asked = client.get_cluster_status(caller.request(GetClusterStatusRequest {})).await;
+    let status = asked.map_err(refused(config, "GetClusterStatus"))?.into_inner();
+    Ok(status.autoscaling_state.map_or(0, |state| state.autoscaler_state_version))
+}
+
+async fn enable_v2(config: &Config, caller: &Caller) -> Result<(), WorkloadError> {
+    if get(config, caller, V2_KEY, V2_NAMESPACE).await? == b"1" {
+        return Ok(());
+    }
+    tracing::warn!(
+        address = config.address,
+        "this head was started without RAY_enable_autoscaler_v2=1; turning it on for everyone who asks from now on"
+    );
+    put(config, caller, V2_KEY, V2_NAMESPACE, b"1").await
+}
+
+async fn event_log(
+    config: &Config,
+    caller: &Caller,
+    spoken: bool,
+) -> Result<Option<EventLog>, WorkloadError> {
+    let dir = get(config, caller, b"session_dir", SESSION_NAMESPACE).await?;
+    let dir = String::from_utf8(dir).ok().filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    Ok(dir.and_then(|dir| EventLog::of(&dir, spoken)))
+}
+
+async fn get(
+    config: &Config,
+    caller: &Caller,
+    key: &[u8],
+    namespace: &[u8],
+) -> Result<Vec<u8>, WorkloadError> {
+    let request = InternalKvGetRequest { key: key.to_vec(), namespace: namespace.to_vec() };
+    let asked = Kv::new(caller.channel.clone()).internal_kv_get(caller.request(request)).await;
+    Ok(asked.map_err(refused(config, "InternalKVGet"))?.into_inner().value)
+}
+
+async fn put(
+    config: &Config,
+    caller: &Caller,
+    key: &[u8],
+    namespace: &[u8],
+    value: &[u8],
+) -> Result<(), WorkloadError> {
+    let (key, namespace, value) = (key.to_vec(), namespace.to_vec(), value.to_vec());
+    let request = InternalKvPutRequest { key, namespace, value, overwrite: true };
+    let asked = Kv::new(caller.channel.clone()).internal_kv_put(caller.request(request)).await;
+    asked.map(drop).map_err(refused(config, "InternalKVPut"))
+}
