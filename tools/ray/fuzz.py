@@ -142,7 +142,8 @@ class Fuzz:
                     json.dump(case, f)
             else:
                 self.unsteady.append(name)
-                print(f"{name}: Ray itself gave {len(kind)} answers in {AGAIN} runs, one of them ours", flush=True)
+                often = ", ".join(str(n) for _, n in kind.most_common())
+                print(f"{name}: Ray itself gave {len(kind)} answers in {AGAIN} more runs ({often} times), one is ours", flush=True)
         if still:
             print(text, flush=True)
 

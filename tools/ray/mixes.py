@@ -6,7 +6,7 @@ import json
 import random
 
 import bench
-from cases import IMPLICIT, GiB
+from gen import IMPLICIT, GiB
 
 STATUSES = ["QUEUED", "REQUESTED", "ALLOCATED", "RAY_INSTALLING", "RAY_RUNNING", "RAY_STOP_REQUESTED", "RAY_STOPPING",
             "RAY_STOPPED", "TERMINATING", "TERMINATED", "ALLOCATION_FAILED", "RAY_INSTALL_FAILED",

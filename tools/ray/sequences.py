@@ -11,7 +11,7 @@ import random
 from ray.autoscaler.v2.scheduler import ResourceDemandScheduler
 
 import raycase
-from cases import Gen
+from gen import Gen
 from raycase import rs
 
 
