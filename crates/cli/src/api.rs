@@ -25,6 +25,9 @@ pub(crate) struct Api {
 
 impl Api {
     pub(crate) fn new(args: &ApiArgs) -> Result<Self, Trouble> {
+        if !args.api.starts_with("http://") {
+            return Err(Trouble::NoUrl { url: args.api.clone() });
+        }
         let token = match &args.token_file {
             Some(path) => Secret::new(&files::text(path, TOKEN_BYTES_MAX)?),
             None => None,
@@ -70,5 +73,23 @@ fn read(text: &str) -> Result<Status, String> {
             Err(format!("its status has format {format}, this one reads format {}", Status::FORMAT))
         }
         None => Err("its answer is no status".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use ostler_config::{Overrides, load_ray};
+    use std::path::Path;
+
+    /// What `run` listens on and what the other commands ask must be the same, untold.
+    #[test]
+    fn the_usual_address_is_the_one_that_is_listened_on() {
+        let text = "{cluster_name: a, provider: {type: ostler-local, command: x}, available_node_types: {h: {resources: {CPU: 1}, node_config: {}}}}";
+        let loaded = load_ray(text, Path::new("a.yaml"), &|_| None, &Overrides::default());
+        let listen = loaded.unwrap_or_else(|mistakes| panic!("{mistakes}")).configuration.api.listen;
+        let Command::Status(status) = Cli::parse_from(["ostler", "status"]).command else { panic!("status") };
+        assert_eq!(status.api_address(), format!("http://{listen}"));
     }
 }

@@ -6,14 +6,14 @@ use crate::journal::JournalArgs;
 use crate::plan::PlanArgs;
 use crate::replay::ReplayArgs;
 use crate::status::StatusArgs;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ostler_model::Scoring;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// An autoscaler: it watches what workloads ask for, decides which machines should exist, and makes it so.
 #[derive(Debug, Parser)]
-#[command(name = "ostler", version, about, max_term_width = 100)]
+#[command(name = "ostler", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 the answer is no (mistakes, differences, nothing found), \
                         2 called wrongly, 3 it could not be done.")]
 pub(crate) struct Cli {
@@ -68,12 +68,13 @@ pub(crate) struct FormatArgs {
 
 /// Arguments of `ostler run`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("configuration").required(true).args(["file", "ray"])))]
 pub(crate) struct RunArgs {
     /// The configuration
-    #[arg(short, long, value_name = "OSTLER.YAML", required_unless_present = "ray")]
+    #[arg(short, long, value_name = "OSTLER.YAML")]
     pub(crate) file: Option<PathBuf>,
     /// One Ray cluster: Ray's own cluster file, as it is
-    #[arg(long, value_name = "CLUSTER.YAML", conflicts_with = "file")]
+    #[arg(long, value_name = "CLUSTER.YAML")]
     pub(crate) ray: Option<PathBuf>,
     /// The GCS of the one Ray workload [default: the file's, else $RAY_ADDRESS, else 127.0.0.1:6379]
     #[arg(long, value_name = "HOST:PORT")]

@@ -57,7 +57,7 @@ pub(crate) fn difference(from: &Plan, to: &Plan) -> Vec<Difference> {
 }
 
 fn joined(section: &Section) -> Vec<String> {
-    section.rows.iter().map(|row| row.join("  ")).collect()
+    section.rows.iter().map(|row| row.join("  ").trim_end().to_owned()).collect()
 }
 
 /// The rows of one that are not in the other, counted: a row that is there twice needs two partners.

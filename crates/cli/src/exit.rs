@@ -43,6 +43,10 @@ pub(crate) enum Trouble {
     Refused { url: String },
     #[error("what answers at {url} is not an Ostler of this kind: {reason}. Check --api [OSTLER-U004]")]
     NotOstler { url: String, reason: String },
+    #[error(
+        "{url} is no address of an API, which is plain HTTP: write `http://HOST:PORT` (--api) [OSTLER-U011]"
+    )]
+    NoUrl { url: String },
     #[error("there is no store to read in {}: say which with --store [OSTLER-U005]", place.display())]
     NoStore { place: PathBuf },
     #[error("there are several stores: say which with --store: {} [OSTLER-U006]", names.join(", "))]

@@ -16,6 +16,33 @@ fn the_page_of_commands_is_fresh() {
     assert!(found == page, "docs/reference/cli.md is stale: run the tests with UPDATE_DOCS=1");
 }
 
+/// Every error of the command line itself, as `docs/reference/cli.md` lists them.
+const ERRORS: &[(&str, &str)] = &[
+    ("OSTLER-U000", "Called wrongly; the message says how to call it."),
+    ("OSTLER-U001", "A file cannot be read."),
+    ("OSTLER-U002", "No Ostler answers at the address of the API."),
+    ("OSTLER-U003", "The API wants its token, or another one."),
+    ("OSTLER-U004", "What answers is not an Ostler of this kind: another program, or another format."),
+    ("OSTLER-U005", "There is no store where stores usually are."),
+    ("OSTLER-U006", "There are several stores where stores usually are."),
+    ("OSTLER-U007", "The recording holds no plan to compare with."),
+    ("OSTLER-U008", "The directory holds no recordings."),
+    ("OSTLER-U009", "The system refused something, such as to write the result."),
+    ("OSTLER-U010", "Nothing has the name that was asked for."),
+    ("OSTLER-U011", "The address of the API is not of the form `http://HOST:PORT`."),
+];
+
+#[test]
+fn the_list_of_errors_is_whole() {
+    let sources = [include_str!("exit.rs"), include_str!("explain.rs")];
+    let mut found: Vec<&str> =
+        sources.iter().flat_map(|source| source.split("OSTLER-").skip(1)).map(|rest| &rest[..4]).collect();
+    found.sort_unstable();
+    found.dedup();
+    let listed: Vec<&str> = ERRORS.iter().map(|(code, _)| &code["OSTLER-".len()..]).collect();
+    assert_eq!(found, listed);
+}
+
 fn page() -> String {
     let mut root = Cli::command();
     root.build();
@@ -27,6 +54,11 @@ fn page() -> String {
     for command in root.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         let name = command.get_name().to_owned();
         let _ = write!(page, "\n## `ostler {name}`\n\n```text\n{}\n```\n", help(command));
+    }
+    page.push_str("\n## Errors\n\nThose of the commands themselves; [errors.md](errors.md) has those of files, stores and workloads.\n\n");
+    page.push_str("| code | meaning |\n|---|---|\n");
+    for (code, meaning) in ERRORS {
+        let _ = writeln!(page, "| `{code}` | {meaning} |");
     }
     page
 }

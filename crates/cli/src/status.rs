@@ -29,6 +29,13 @@ pub(crate) struct StatusArgs {
     format: FormatArgs,
 }
 
+#[cfg(test)]
+impl StatusArgs {
+    pub(crate) fn api_address(&self) -> &str {
+        &self.api.api
+    }
+}
+
 /// Shows it once, or again and again.
 pub(crate) fn status(args: &StatusArgs, out: &mut Out) -> Result<Exit, Trouble> {
     let api = Api::new(&args.api)?;
@@ -76,7 +83,8 @@ fn workload_text(workload: &WorkloadView, verbose: bool, out: &mut Out) -> io::R
     let WorkloadView { name, kind, seen, planned, .. } = workload;
     out.heading(&format!("Workload {name} ({kind}), seen {seen}, planned {planned}"))?;
     if verbose {
-        out.line(&format!("  session {}", workload.session))?;
+        let session = if workload.session.is_empty() { "unknown" } else { &workload.session };
+        out.line(&format!("  session {session}"))?;
     }
     if let Some(failure) = &workload.failure {
         out.line(&format!("  It cannot be seen: {failure}"))?;

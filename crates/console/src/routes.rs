@@ -74,3 +74,20 @@ async fn scrape(State(shared): Model) -> Response {
         Err(error) => Problem::Broken(error.to_string()).into_response(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The page is written by hand; what it must not miss is guarded here.
+    #[test]
+    fn the_page_of_the_api_names_every_path_and_code() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/api.md");
+        let page = std::fs::read_to_string(path).expect("docs/reference/api.md is there");
+        let routes =
+            include_str!("routes.rs").split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        let codes =
+            include_str!("problem.rs").split("\"OSTLER-").skip(1).filter_map(|rest| rest.split('"').next());
+        for word in routes.chain(codes).filter(|word| word.len() < 20) {
+            assert!(page.contains(word), "docs/reference/api.md does not name {word}");
+        }
+    }
+}

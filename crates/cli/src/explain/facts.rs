@@ -2,10 +2,13 @@
 
 use super::find::Found;
 use super::{Because, Explanation, Fact};
-use ostler_console::{DemandView, NodeView, PoolView, Why, WorkloadView, ago, unfit, view};
+use ostler_console::{DemandView, MachineView, NodeView, PoolView, Why, WorkloadView, ago, unfit, view};
 use ostler_model::PoolId;
 use ostler_planner::{InstanceReport, PoolReport, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
+
+/// Facts of one kind that are listed; the rest are counted. More would bury what matters.
+const LISTED_MAX: usize = 20;
 
 /// Explains one thing.
 pub(super) fn explanation(found: &Found<'_>, status: &Status) -> Explanation {
@@ -55,19 +58,16 @@ fn about_pool(pool: &PoolReport, status: &WorkloadStatus, workload: &WorkloadVie
     let mut facts = Facts::default();
     facts.add("each machine", &pool.resources.to_string());
     facts.add("bounds", &format!("{} to {}", pool.min, pool.max));
-    for machine in workload.machines.iter().filter(|machine| machine.pool == name) {
-        let why =
-            machine.why.as_ref().map_or_else(String::new, |why| format!(": {} [{}]", why.text, why.code));
-        facts.add(&machine.instance, &format!("{} for {}{why}", machine.state, machine.since));
-    }
-    for demand in status.report.iter().flat_map(|report| &report.unplaced) {
-        for (_, why) in demand.why.iter().filter(|(of, _)| *of == pool.pool) {
-            facts.add(
-                "cannot take",
-                &format!("{} × {}: it {}", demand.count, demand.demand, fault_of(&pool.pool, why)),
-            );
-        }
-    }
+    let ours = workload.machines.iter().filter(|machine| machine.pool == name);
+    facts.list(ours.map(|machine| (machine.instance.clone(), in_words(machine))));
+    let unplaced = status.report.iter().flat_map(|report| &report.unplaced);
+    facts.list(unplaced.flat_map(|demand| {
+        let ours = demand.why.iter().filter(|(of, _)| *of == pool.pool);
+        ours.map(|(_, why)| {
+            let what = format!("{} × {}: it {}", demand.count, demand.demand, fault_of(&pool.pool, why));
+            ("cannot take".to_owned(), what)
+        })
+    }));
     Explanation {
         kind: "pool",
         summary: shown.and_then(|shown| shown.trouble.clone()).unwrap_or_else(|| machines_in_words(shown)),
@@ -176,14 +176,15 @@ fn why_of(demand: &DemandView, status: &WorkloadStatus) -> Vec<(PoolId, ostler_p
 fn coming(workload: &WorkloadView, facts: &mut Facts) {
     use ostler_lifecycle::StateName as S;
     let on_its_way = [S::Queued, S::Requested, S::Allocated, S::Installing];
-    for machine in workload.machines.iter().filter(|machine| on_its_way.contains(&machine.state)) {
-        let why =
-            machine.why.as_ref().map_or_else(String::new, |why| format!(": {} [{}]", why.text, why.code));
-        facts.add(
-            "on its way",
-            &format!("{} ({}), {} for {}{why}", machine.instance, machine.pool, machine.state, machine.since),
-        );
-    }
+    let coming = workload.machines.iter().filter(|machine| on_its_way.contains(&machine.state));
+    facts.list(coming.map(|machine| {
+        ("on its way".to_owned(), format!("{} ({}), {}", machine.instance, machine.pool, in_words(machine)))
+    }));
+}
+
+fn in_words(machine: &MachineView) -> String {
+    let why = machine.why.as_ref().map_or_else(String::new, |why| format!(": {} [{}]", why.text, why.code));
+    format!("{} for {}{why}", machine.state, machine.since)
 }
 
 fn about_provider(provider: &ProviderStatus, status: &Status) -> Explanation {
@@ -224,6 +225,16 @@ impl Facts {
     fn add(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             self.0.push(Fact { name: name.to_owned(), value: value.to_owned() });
+        }
+    }
+
+    fn list(&mut self, mut facts: impl Iterator<Item = (String, String)>) {
+        for (name, value) in facts.by_ref().take(LISTED_MAX) {
+            self.add(&name, &value);
+        }
+        match facts.count() {
+            0 => {}
+            more => self.add("and", &format!("{more} more")),
         }
     }
 }

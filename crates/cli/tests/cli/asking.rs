@@ -53,7 +53,7 @@ fn status_with_the_nodes() {
         Ostler 0.1.0, running for 2 h 5 min
 
         Workload batch (ray), seen 2 s ago, planned 1 s ago
-          session 
+          session unknown
           It cannot be seen: 10.0.9.1:6379 does not answer (transient)
           Nothing is decided: the workload cannot be observed: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
 
@@ -100,10 +100,8 @@ fn status_with_the_nodes() {
 #[test]
 fn status_for_programs_is_the_document() {
     let output = World::serving(None).command("status --format json").output().expect("it runs");
-    let (shown, fixture): (serde_json::Value, serde_json::Value) = (
-        serde_json::from_slice(&output.stdout).expect("JSON"),
-        serde_json::from_str(STATUS).expect("JSON"),
-    );
+    let (shown, fixture): (serde_json::Value, serde_json::Value) =
+        (serde_json::from_slice(&output.stdout).expect("JSON"), serde_json::from_str(STATUS).expect("JSON"));
     assert!(shown == fixture && output.status.success());
 }
 
@@ -136,12 +134,12 @@ fn nobody_answers() {
     "#]]);
     World::new().check("status --api https://127.0.0.1:1", expect![[r#"
         --- stderr
-        error: no Ostler answers at https://127.0.0.1:1: io: Connection refused (os error 111). Is `ostler run` running, and is this its address (--api)? [OSTLER-U002]
+        error: https://127.0.0.1:1 is no address of an API, which is plain HTTP: write `http://HOST:PORT` (--api) [OSTLER-U011]
         --- exit 3
     "#]]);
     World::new().check("status --api nonsense", expect![[r#"
         --- stderr
-        error: no Ostler answers at nonsense: http: invalid format. Is `ostler run` running, and is this its address (--api)? [OSTLER-U002]
+        error: nonsense is no address of an API, which is plain HTTP: write `http://HOST:PORT` (--api) [OSTLER-U011]
         --- exit 3
     "#]]);
 }
@@ -159,17 +157,23 @@ fn somebody_else_answers() {
 #[test]
 fn the_token_must_be_right() {
     let world = World::serving(Some("s3cret"));
-    world.check("status", expect![[r#"
+    world.check(
+        "status",
+        expect![[r#"
         --- stderr
         error: the Ostler at API wants its token: give the right one with --token-file [OSTLER-U003]
         --- exit 3
-    "#]]);
+    "#]],
+    );
     std::fs::write(world.path().join("wrong"), "guess\n").expect("written");
-    world.check("status --token-file wrong", expect![[r#"
+    world.check(
+        "status --token-file wrong",
+        expect![[r#"
         --- stderr
         error: the Ostler at API wants its token: give the right one with --token-file [OSTLER-U003]
         --- exit 3
-    "#]]);
+    "#]],
+    );
     world.check("status --token-file missing", expect![[r#"
         --- stderr
         error: cannot read missing: No such file or directory (os error 2). Check the path and the rights [OSTLER-U001]
@@ -182,7 +186,9 @@ fn the_token_must_be_right() {
 
 #[test]
 fn explain_demand_that_waits() {
-    World::serving(None).check("explain gpu --workload demo", expect![[r#"
+    World::serving(None).check(
+        "explain gpu --workload demo",
+        expect![[r#"
         pool gpu of demo
           not asked for another 25 s: no p3.2xlarge left in zone a (out_of_capacity)
 
@@ -190,7 +196,8 @@ fn explain_demand_that_waits() {
           bounds        0 to 2
           cannot take   3 × CPU 1, GPU 1: it was refused by its provider a moment ago
         --- exit 0
-    "#]]);
+    "#]],
+    );
     World::serving(None).check("explain demand:GPU", expect![[r#"
         task 1: CPU 1, GPU 1 of demo
           no pool can take 3 of 3
@@ -247,7 +254,9 @@ fn explain_demand_by_its_index() {
 #[test]
 fn explain_machines() {
     // By its id, by the beginning of its node's id, by its address, by the provider's id.
-    World::serving(None).check("explain i-0000002a-2", expect![[r#"
+    World::serving(None).check(
+        "explain i-0000002a-2",
+        expect![[r#"
         instance i-0000002a-2 of demo
           running for 1 h
           because something runs on it [kept]
@@ -264,8 +273,11 @@ fn explain_machines() {
           activity       Busy workers on node.
           look at        /var/log/ostler/m-2.log
         --- exit 0
-    "#]]);
-    World::serving(None).check("explain node:0303", expect![[r#"
+    "#]],
+    );
+    World::serving(None).check(
+        "explain node:0303",
+        expect![[r#"
         instance i-0000002a-3 of demo
           running for 10 min
           because idle, but not for long enough [kept]
@@ -281,8 +293,11 @@ fn explain_machines() {
           machine type   m5.xlarge
           used           CPU 0 of 4, memory 0 B of 16.0 GiB
         --- exit 0
-    "#]]);
-    World::serving(None).check("explain 10.0.0.5", expect![[r#"
+    "#]],
+    );
+    World::serving(None).check(
+        "explain 10.0.0.5",
+        expect![[r#"
         instance i-0000002a-5 of demo
           draining for 8 s
           because idle for longer than the timeout, and nothing needs it [removed_idle]
@@ -297,8 +312,11 @@ fn explain_machines() {
           machine type   m5.xlarge
           used           CPU 0 of 4, memory 0 B of 16.0 GiB
         --- exit 0
-    "#]]);
-    World::serving(None).check("explain i-0000002a-7", expect![[r#"
+    "#]],
+    );
+    World::serving(None).check(
+        "explain i-0000002a-7",
+        expect![[r#"
         instance i-0000002a-7 of demo
           queued for 1 s
           because waits: 1 launches are under way, the most that may be [held_concurrent]
@@ -308,8 +326,11 @@ fn explain_machines() {
           pool      cpu
           made for  demand
         --- exit 0
-    "#]]);
-    World::serving(None).check("explain 10.0.0.9", expect![[r#"
+    "#]],
+    );
+    World::serving(None).check(
+        "explain 10.0.0.9",
+        expect![[r#"
         node 09090909090909090909090909090909090909090909090909090909 of demo
           a node without a record of ours: it is left alone
 
@@ -319,7 +340,8 @@ fn explain_machines() {
           address        10.0.0.9
           used           CPU 0 of 1
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -338,7 +360,9 @@ fn explain_pools_workloads_and_providers() {
           cannot take   3 × CPU 1, GPU 1: it is too small (GPU: asks 1, a machine has 0)
         --- exit 0
     "#]]);
-    World::serving(None).check("explain batch", expect![[r#"
+    World::serving(None).check(
+        "explain batch",
+        expect![[r#"
         workload batch
           it cannot be seen: 10.0.9.1:6379 does not answer (transient)
           because the workload cannot be observed: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
@@ -351,8 +375,11 @@ fn explain_pools_workloads_and_providers() {
           nodes     0
           machines  0
         --- exit 0
-    "#]]);
-    World::serving(None).check("explain spot", expect![[r#"
+    "#]],
+    );
+    World::serving(None).check(
+        "explain spot",
+        expect![[r#"
         provider spot
           it cannot be listed: the credentials have expired (denied)
           because provider spot: the credentials have expired (denied) [held_provider_failure]
@@ -362,12 +389,15 @@ fn explain_pools_workloads_and_providers() {
           listed    1 min 1 s ago
           machines  0
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn explain_for_programs() {
-    World::serving(None).check("explain pool:gpu --format json", expect![[r#"
+    World::serving(None).check(
+        "explain pool:gpu --format json",
+        expect![[r#"
         [
           {
             "kind": "pool",
@@ -393,16 +423,20 @@ fn explain_for_programs() {
           }
         ]
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn explain_what_is_not_there() {
-    World::serving(None).check("explain tpu", expect![[r#"
+    World::serving(None).check(
+        "explain tpu",
+        expect![[r#"
         --- stderr
         nothing is called `tpu`: `ostler status -v` shows what there is [OSTLER-U010]
         --- exit 1
-    "#]]);
+    "#]],
+    );
     World::serving(None).check("explain cpu --store missing.db", expect![[r#"
         --- stderr
         error: cannot open the store missing.db: there is no such store. Check that its directory can be written [OSTLER-S001]

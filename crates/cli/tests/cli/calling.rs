@@ -6,7 +6,9 @@ use expect_test::expect;
 #[test]
 fn wrong_calls_have_a_code() {
     let world = World::new();
-    world.check("stats", expect![[r#"
+    world.check(
+        "stats",
+        expect![[r#"
         --- stderr
         error: unrecognized subcommand 'stats'
 
@@ -16,40 +18,53 @@ fn wrong_calls_have_a_code() {
 
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
-    "#]]);
-    world.check("run", expect![[r#"
-        --- stderr
-        error: the following required arguments were not provided:
-          --file <OSTLER.YAML>
+    "#]],
+    );
+    world.check(
+        "run",
+        expect![[r#"
+            --- stderr
+            error: the following required arguments were not provided:
+              <--file <OSTLER.YAML>|--ray <CLUSTER.YAML>>
 
-        Usage: ostler run --file <OSTLER.YAML>
+            Usage: ostler run <--file <OSTLER.YAML>|--ray <CLUSTER.YAML>>
 
-        For more information, try '--help'. [OSTLER-U000]
-        --- exit 2
-    "#]]);
-    world.check("run -f a.yaml --ray b.yaml", expect![[r#"
-        --- stderr
-        error: the argument '--file <OSTLER.YAML>' cannot be used with '--ray <CLUSTER.YAML>'
+            For more information, try '--help'. [OSTLER-U000]
+            --- exit 2
+        "#]],
+    );
+    world.check(
+        "run -f a.yaml --ray b.yaml",
+        expect![[r#"
+            --- stderr
+            error: the argument '--file <OSTLER.YAML>' cannot be used with '--ray <CLUSTER.YAML>'
 
-        Usage: ostler run --file <OSTLER.YAML>
+            Usage: ostler run <--file <OSTLER.YAML>|--ray <CLUSTER.YAML>>
 
-        For more information, try '--help'. [OSTLER-U000]
-        --- exit 2
-    "#]]);
-    world.check("run -f a.yaml --listen somewhere", expect![[r#"
+            For more information, try '--help'. [OSTLER-U000]
+            --- exit 2
+        "#]],
+    );
+    world.check(
+        "run -f a.yaml --listen somewhere",
+        expect![[r#"
         --- stderr
         error: invalid value 'somewhere' for '--listen <IP:PORT>': invalid socket address syntax
 
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
-    "#]]);
-    world.check("journal --subject cpu", expect![[r#"
+    "#]],
+    );
+    world.check(
+        "journal --subject cpu",
+        expect![[r#"
         --- stderr
         error: invalid value 'cpu' for '--subject <KIND:ID>': write KIND:ID, such as `pool:cpu`
 
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
-    "#]]);
+    "#]],
+    );
     world.check("journal --since yesterday", expect![[r#"
         --- stderr
         error: invalid value 'yesterday' for '--since <WHEN>': write a time such as `2026-11-01T10:00:00Z` or a span such as `10m`
@@ -57,32 +72,41 @@ fn wrong_calls_have_a_code() {
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
     "#]]);
-    world.check("journal --limit 0", expect![[r#"
+    world.check(
+        "journal --limit 0",
+        expect![[r#"
         --- stderr
         error: invalid value '0' for '--limit <N>': 0 is not in 1..=10000
 
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
-    "#]]);
-    world.check("plan x.json --policy best", expect![[r#"
+    "#]],
+    );
+    world.check(
+        "plan x.json --policy best",
+        expect![[r#"
         --- stderr
         error: invalid value 'best' for '--policy <POLICY>'
           [possible values: ray, ray-exact]
 
         For more information, try '--help'. [OSTLER-U000]
         --- exit 2
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn help_and_version_are_results() {
     let world = World::new();
-    world.check("--version", expect![[r#"
+    world.check(
+        "--version",
+        expect![[r#"
         ostler 0.1.0
         --- exit 0
-    "#]]);
+    "#]],
+    );
     world.check("--help", expect![[r#"
-        The `ostler` command.
+        An autoscaler: it watches what workloads ask for, decides which machines should exist, and makes it so
 
         Usage: ostler <COMMAND>
 

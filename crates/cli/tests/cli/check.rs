@@ -21,8 +21,12 @@ fn given(text: &str) -> World {
 
 #[test]
 fn every_mistake_at_once() {
-    let world = given(&RAY.replace("max_workers: 3", "max_wrokers: 3").replace("max_workers: 4", "max_workers: many"));
-    world.check("check --ray file.yaml", expect![[r#"
+    let world = given(
+        &RAY.replace("max_workers: 3", "max_wrokers: 3").replace("max_workers: 4", "max_workers: many"),
+    );
+    world.check(
+        "check --ray file.yaml",
+        expect![[r#"
         error: `max_workers`: expected a whole number of at least 0, found a text [OSTLER-C013]
          --> file.yaml:2:14
         2 | max_workers: many
@@ -36,8 +40,11 @@ fn every_mistake_at_once() {
 
         2 errors
         --- exit 1
-    "#]]);
-    world.check("check --ray file.yaml --format json", expect![[r#"
+    "#]],
+    );
+    world.check(
+        "check --ray file.yaml --format json",
+        expect![[r#"
         {
           "ok": false,
           "mistakes": [
@@ -63,27 +70,34 @@ fn every_mistake_at_once() {
           "left_off": 0
         }
         --- exit 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_broken_file_and_none() {
-    given("a: [").check("check file.yaml", expect![[r#"
+    given("a: [").check(
+        "check file.yaml",
+        expect![[r#"
         error: this is not YAML: while parsing a node, did not find expected node content [OSTLER-C002]
          --> file.yaml:2:1
          hint: look at this line and the one above it: indentation, a missing `:`, an open quote or bracket
 
         1 error
         --- exit 1
-    "#]]);
+    "#]],
+    );
     given("").check("check missing.yaml", expect![[r#"
         --- stderr
         error: cannot read missing.yaml: No such file or directory (os error 2). Check the path and the rights [OSTLER-U001]
         --- exit 3
     "#]]);
-    given("").check("check .", expect![[r#"
+    given("").check(
+        "check .",
+        expect![[r#"
         --- stderr
         error: cannot read .: Is a directory (os error 21). Check the path and the rights [OSTLER-U001]
         --- exit 3
-    "#]]);
+    "#]],
+    );
 }

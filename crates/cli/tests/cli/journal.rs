@@ -48,9 +48,19 @@ impl Writer {
 /// Four entries.
 fn written(world: &World, name: &str) -> Writer {
     let mut writer = Writer::new(world, name);
-    writer.write("instance", "i-0000002a-7", "launch_demand", "pool cpu, wanted: wanted for waiting requests");
+    writer.write(
+        "instance",
+        "i-0000002a-7",
+        "launch_demand",
+        "pool cpu, wanted: wanted for waiting requests",
+    );
     writer.write("instance", "i-0000002a-7", "held_concurrent", "waits: 1 launches are under way");
-    writer.write("pool", "cpu", "launch_refused", "the provider refused:\u{1b}[31m no more (out_of_capacity)");
+    writer.write(
+        "pool",
+        "cpu",
+        "launch_refused",
+        "the provider refused:\u{1b}[31m no more (out_of_capacity)",
+    );
     writer.write("workload", "", "session_changed", "the control plane was replaced, now s2");
     writer
 }
@@ -85,28 +95,40 @@ fn the_newest_entries_in_order() {
         2026-09-21T14:13:24Z  demo  workload  session_changed  the control plane was replaced, now s2
         --- exit 0
     "#]]);
-    world.check("journal --store a.db --since 1s", expect![[r#"
+    world.check(
+        "journal --store a.db --since 1s",
+        expect![[r#"
         --- exit 0
-    "#]]);
-    world.check("journal --store a.db --workload other", expect![[r#"
+    "#]],
+    );
+    world.check(
+        "journal --store a.db --workload other",
+        expect![[r#"
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn the_store_is_found_if_there_is_only_one() {
     let world = World::new();
-    world.check("journal", expect![[r#"
+    world.check(
+        "journal",
+        expect![[r#"
         --- stderr
         error: there is no store to read in DIR/.local/state/ostler: say which with --store [OSTLER-U005]
         --- exit 3
-    "#]]);
+    "#]],
+    );
     let place = ".local/state/ostler/one.db";
     drop(written(&world, place));
-    world.check("journal --limit 1", expect![[r#"
+    world.check(
+        "journal --limit 1",
+        expect![[r#"
         2026-09-21T14:13:24Z  demo  workload  session_changed  the control plane was replaced, now s2
         --- exit 0
-    "#]]);
+    "#]],
+    );
     drop(written(&world, ".local/state/ostler/two.db"));
     world.check("journal --limit 1", expect![[r#"
         --- stderr
@@ -130,8 +152,11 @@ fn the_store_is_found_if_there_is_only_one() {
 fn following_sees_what_is_added() {
     let world = World::new();
     let mut writer = written(&world, "a.db");
-    let mut child =
-        world.command("journal --store a.db --limit 1 --follow").stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut child = world
+        .command("journal --store a.db --limit 1 --follow")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut next = || lines.next().expect("a line").expect("text");
     assert!(next().ends_with("now s2"));
@@ -147,7 +172,9 @@ fn following_sees_what_is_added() {
 fn explain_shows_the_last_entries() {
     let world = World::serving(None);
     let _writer = written(&world, "a.db");
-    world.check("explain i-0000002a-7 --store a.db", expect![[r#"
+    world.check(
+        "explain i-0000002a-7 --store a.db",
+        expect![[r#"
         instance i-0000002a-7 of demo
           queued for 1 s
           because waits: 1 launches are under way, the most that may be [held_concurrent]
@@ -160,5 +187,6 @@ fn explain_shows_the_last_entries() {
           2026-09-21T14:13:21Z  held_concurrent  waits: 1 launches are under way
           2026-09-21T14:13:20Z  launch_demand    pool cpu, wanted: wanted for waiting requests
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }

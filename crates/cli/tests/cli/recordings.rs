@@ -66,7 +66,11 @@ fn snapshot(tasks: &[(&[(&str, i64)], u64)]) -> Snapshot {
         now: NOW,
         workload: "demo".into(),
         policy: Policy { head_pool: Some("head".into()), ..Policy::default() },
-        pools: vec![pool("head", 0, &[("CPU", 1)]), pool("small", 4, &[("CPU", 1)]), pool("large", 4, &[("CPU", 4)])],
+        pools: vec![
+            pool("head", 0, &[("CPU", 1)]),
+            pool("small", 4, &[("CPU", 1)]),
+            pool("large", 4, &[("CPU", 4)]),
+        ],
         state: Some(Observed { at: NOW, result: Ok(state) }),
         listings: BTreeMap::from([("local".into(), Observed { at: NOW, result: Ok(Vec::new()) })]),
         reports: Vec::new(),
@@ -114,15 +118,21 @@ fn a_plan_in_words() {
           i-0000002a-1  large  requested
         --- exit 0
     "#]]);
-    world.check("plan demo-1.json", expect![[r#"
+    world.check(
+        "plan demo-1.json",
+        expect![[r#"
         Plan for demo at 2026-09-21T14:13:20Z
         Nothing is to be done.
         --- exit 0
-    "#]]);
-    world.check("plan demo-2.json --diff", expect![[r#"
+    "#]],
+    );
+    world.check(
+        "plan demo-2.json --diff",
+        expect![[r#"
         The plans are the same.
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -141,86 +151,98 @@ fn a_plan_that_differs_from_the_recorded_one() {
     let world = World::new();
     let (recorded, now) = (snapshot(&[(&[("CPU", 1)], 2)]), snapshot(&[(&[("CPU", 3)], 2)]));
     write(&world, "other.json", &Recording::new(now.clone(), Some(plan(&recorded))).to_text());
-    world.check("plan other.json --diff", expect![[r#"
-        Steps
-        - i-0000002a-1  small  created  wanted for waiting requests [launch_demand]
-        - i-0000002a-2  small  created  wanted for waiting requests [launch_demand]
-        - i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]
-        + i-0000002a-1  large  created  wanted for waiting requests [launch_demand]
-        + i-0000002a-2  large  created  wanted for waiting requests [launch_demand]
-        + i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]
-        Machines after it
-        - i-0000002a-1  small  requested  
-        - i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]
-        + i-0000002a-1  large  requested  
-        + i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]
-        --- exit 1
-    "#]]);
-    world.check("plan other.json --diff --format json", expect![[r#"
-        {
-          "same": false,
-          "differences": [
+    world.check(
+        "plan other.json --diff",
+        expect![[r#"
+            Steps
+            - i-0000002a-1  small  created  wanted for waiting requests [launch_demand]
+            - i-0000002a-2  small  created  wanted for waiting requests [launch_demand]
+            - i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]
+            + i-0000002a-1  large  created  wanted for waiting requests [launch_demand]
+            + i-0000002a-2  large  created  wanted for waiting requests [launch_demand]
+            + i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]
+            Machines after it
+            - i-0000002a-1  small  requested
+            - i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]
+            + i-0000002a-1  large  requested
+            + i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]
+            --- exit 1
+        "#]],
+    );
+    world.check(
+        "plan other.json --diff --format json",
+        expect![[r#"
             {
-              "section": "Steps",
-              "removed": [
-                "i-0000002a-1  small  created  wanted for waiting requests [launch_demand]",
-                "i-0000002a-2  small  created  wanted for waiting requests [launch_demand]",
-                "i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]"
-              ],
-              "added": [
-                "i-0000002a-1  large  created  wanted for waiting requests [launch_demand]",
-                "i-0000002a-2  large  created  wanted for waiting requests [launch_demand]",
-                "i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]"
-              ]
-            },
-            {
-              "section": "Machines after it",
-              "removed": [
-                "i-0000002a-1  small  requested  ",
-                "i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]"
-              ],
-              "added": [
-                "i-0000002a-1  large  requested  ",
-                "i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]"
+              "same": false,
+              "differences": [
+                {
+                  "section": "Steps",
+                  "removed": [
+                    "i-0000002a-1  small  created  wanted for waiting requests [launch_demand]",
+                    "i-0000002a-2  small  created  wanted for waiting requests [launch_demand]",
+                    "i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]"
+                  ],
+                  "added": [
+                    "i-0000002a-1  large  created  wanted for waiting requests [launch_demand]",
+                    "i-0000002a-2  large  created  wanted for waiting requests [launch_demand]",
+                    "i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]"
+                  ]
+                },
+                {
+                  "section": "Machines after it",
+                  "removed": [
+                    "i-0000002a-1  small  requested",
+                    "i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]"
+                  ],
+                  "added": [
+                    "i-0000002a-1  large  requested",
+                    "i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]"
+                  ]
+                }
               ]
             }
-          ]
-        }
-        --- exit 1
-    "#]]);
-    world.check("replay other.json", expect![[r#"
-        other.json differs
-        Steps
-        - i-0000002a-1  small  created  wanted for waiting requests [launch_demand]
-        - i-0000002a-2  small  created  wanted for waiting requests [launch_demand]
-        - i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]
-        + i-0000002a-1  large  created  wanted for waiting requests [launch_demand]
-        + i-0000002a-2  large  created  wanted for waiting requests [launch_demand]
-        + i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]
-        Machines after it
-        - i-0000002a-1  small  requested  
-        - i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]
-        + i-0000002a-1  large  requested  
-        + i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]
+            --- exit 1
+        "#]],
+    );
+    world.check(
+        "replay other.json",
+        expect![[r#"
+            other.json differs
+            Steps
+            - i-0000002a-1  small  created  wanted for waiting requests [launch_demand]
+            - i-0000002a-2  small  created  wanted for waiting requests [launch_demand]
+            - i-0000002a-1  small  launch_requested  handed to the provider [launch_turn]
+            + i-0000002a-1  large  created  wanted for waiting requests [launch_demand]
+            + i-0000002a-2  large  created  wanted for waiting requests [launch_demand]
+            + i-0000002a-1  large  launch_requested  handed to the provider [launch_turn]
+            Machines after it
+            - i-0000002a-1  small  requested
+            - i-0000002a-2  small  queued  waits: its pool grows by at most 1 at a time [held_speed]
+            + i-0000002a-1  large  requested
+            + i-0000002a-2  large  queued  waits: its pool grows by at most 1 at a time [held_speed]
 
-        1 planned again, 1 differ
-        machines wanted: 2 recorded, 2 now
-        machines removed: 0 recorded, 0 now
-        --- exit 1
-    "#]]);
+            1 planned again, 1 differ
+            machines wanted: 2 recorded, 2 now
+            machines removed: 0 recorded, 0 now
+            --- exit 1
+        "#]],
+    );
     write(&world, "failed.json", &Recording::new(now, None).to_text());
     world.check("plan failed.json --diff", expect![[r#"
         --- stderr
         error: failed.json holds no plan, since planning failed when it was recorded: there is nothing to compare with. Give a --policy to compare two policies [OSTLER-U007]
         --- exit 3
     "#]]);
-    world.check("replay failed.json", expect![[r#"
+    world.check(
+        "replay failed.json",
+        expect![[r#"
         failed.json: planning failed when it was recorded, and works now
         1 planned again, 0 differ
         machines wanted: 0 recorded, 2 now
         machines removed: 0 recorded, 0 now
         --- exit 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -255,18 +277,24 @@ fn another_policy() {
 #[test]
 fn a_directory_planned_again() {
     let world = World::new();
-    world.check("replay .", expect![[r#"
+    world.check(
+        "replay .",
+        expect![[r#"
         --- stderr
         error: there are no recordings (*.json) in .: `ostler run --record DIR` writes them [OSTLER-U008]
         --- exit 3
-    "#]]);
+    "#]],
+    );
     recorded(&world);
-    world.check("replay .", expect![[r#"
+    world.check(
+        "replay .",
+        expect![[r#"
         2 planned again, 0 differ
         machines wanted: 1 recorded, 1 now
         machines removed: 0 recorded, 0 now
         --- exit 0
-    "#]]);
+    "#]],
+    );
     write(&world, "demo-3.json", "{\"format\": 1");
     write(&world, "demo-4.json", "{\"format\": 7}");
     world.check("replay .", expect![[r#"
