@@ -67,7 +67,7 @@ pub(super) fn end_over_pool_max(world: &mut World<'_, '_>) {
     let mut rest = Vec::new();
     for kind_of in types {
         let mut nodes = core::mem::take(&mut by_type[kind_of as usize]);
-        // a type without a pool runs nowhere by now: such nodes are outdated or were left out
+        // nodes without a pool are outdated or were left out by now, so this is only about a pool that was left out
         let max = world.pool(kind_of).map_or(u64::MAX, |pool| world.input.max_nodes_of(pool));
         let over = (nodes.len() as u64).saturating_sub(max);
         if over > 0 {

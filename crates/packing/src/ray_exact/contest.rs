@@ -72,6 +72,12 @@ struct Group {
     stale: bool,
 }
 
+/// Whom a trial was about.
+enum Who {
+    Entry(Entry),
+    Pool(u32),
+}
+
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     score: Score,
@@ -102,7 +108,7 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
         let (entries, exhausted) = self.split_exhausted();
         let next = self.line_up(&entries);
         let mut chosen = alloc::vec![false; entries.len()];
-        while let Some((group, at)) = self.best(&|at| Some(entries[at as usize].slot))? {
+        while let Some((group, at)) = self.best(&|_, at| Who::Entry(entries[at as usize]))? {
             let entry = entries[at as usize];
             chosen[at as usize] = true;
             let after = self.commit(group, entry.slot);
@@ -168,7 +174,7 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
         }
         let mut end = pools.len() as u32;
         while most.is_none_or(|most| (self.list.len() as u64) < most) {
-            let Some((group, _)) = self.best(&|_| None)? else { break };
+            let Some((group, _)) = self.best(&|group, _| Who::Pool(pools[group as usize]))? else { break };
             let pool = pools[group as usize];
             let slot = self.world.new_slot(pool);
             let after = self.commit(group, slot);
@@ -208,11 +214,11 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
     }
 
     /// The group that takes next, with its place; `None` when nothing more can be placed.
-    fn best(&mut self, slot: &dyn Fn(u32) -> Option<u32>) -> Result<Option<(u32, u32)>, Vec<Fault>> {
+    fn best(&mut self, who: &dyn Fn(u32, u32) -> Who) -> Result<Option<(u32, u32)>, Vec<Fault>> {
         if self.total_left == 0 {
             return Ok(None);
         }
-        self.refresh(slot)?;
+        self.refresh(who)?;
         while let Some(candidate) = self.queue.pop() {
             if self.groups[candidate.group as usize].version == candidate.version {
                 return Ok(Some((candidate.group, candidate.at.0)));
@@ -222,7 +228,7 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
     }
 
     /// Tries again all whose last trial does not hold any more.
-    fn refresh(&mut self, slot: &dyn Fn(u32) -> Option<u32>) -> Result<(), Vec<Fault>> {
+    fn refresh(&mut self, who: &dyn Fn(u32, u32) -> Who) -> Result<(), Vec<Fault>> {
         let mut mishaps = Vec::new();
         for number in core::mem::take(&mut self.stale) {
             let group = &mut self.groups[number as usize];
@@ -240,14 +246,14 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
                     }
                     self.stand(number);
                 }
-                Err(mishap) => mishaps.push((group.at, mishap)),
+                Err(mishap) => mishaps.push((group.at, number, mishap)),
             }
         }
         if mishaps.is_empty() {
             return Ok(());
         }
         mishaps.sort_unstable_by_key(|mishap| mishap.0);
-        Err(mishaps.into_iter().map(|(at, mishap)| self.fault(slot(at), mishap)).collect())
+        Err(mishaps.into_iter().map(|(at, group, mishap)| self.fault(who(group, at), mishap)).collect())
     }
 
     /// Lets the group's first node take what it would; gives what it then holds.
@@ -351,21 +357,19 @@ impl<'w, 'i, 'a, 'r> Contest<'w, 'i, 'a, 'r> {
         }
     }
 
-    fn fault(&self, slot: Option<u32>, mishap: Mishap) -> Fault {
-        match mishap {
-            Mishap::LabelConflict(run) => {
-                let (source, _) = self.served[run as usize];
-                let demand = self.trial.runs[run as usize].sources[source].0;
-                Fault { record: Record::Demand(demand), code: FaultCode::LabelConflict }
-            }
-            Mishap::UsedOutOfRange => {
-                let record = match slot.map(|slot| self.world.node_ref(slot)) {
-                    Some(NodeRef::Instance(instance)) => Record::Instance(instance),
-                    Some(NodeRef::New(_, pool)) => Record::Pool(pool),
-                    None => Record::Pool(0),
-                };
-                Fault { record, code: FaultCode::UsedOutOfRange }
-            }
+    fn fault(&self, who: Who, mishap: Mishap) -> Fault {
+        if let Mishap::LabelConflict(run) = mishap {
+            let (source, _) = self.served[run as usize];
+            let demand = self.trial.runs[run as usize].sources[source].0;
+            return Fault { record: Record::Demand(demand), code: FaultCode::LabelConflict };
         }
+        let record = match who {
+            Who::Pool(pool) => Record::Pool(pool as usize),
+            Who::Entry(entry) => match self.world.node_ref(entry.slot) {
+                NodeRef::Instance(instance) => Record::Instance(instance),
+                NodeRef::New(_, pool) => Record::Pool(pool),
+            },
+        };
+        Fault { record, code: FaultCode::UsedOutOfRange }
     }
 }
