@@ -31,7 +31,7 @@ provider:
   type: ostler-local
   command: >-
     exec {ray} start --block --disable-usage-stats --address="$RAY_ADDRESS" --object-store-memory=80000000
-    --node-ip-address=127.0.0.1
+    --node-ip-address=127.0.0.1 --temp-dir={dir}/$OSTLER_INSTANCE_ID
     --num-cpus="$OSTLER_NUM_CPUS" --num-gpus="$OSTLER_NUM_GPUS" --resources="$OSTLER_RESOURCES"
     ${{OSTLER_LABELS:+--labels="$OSTLER_LABELS"}}
   state_dir: {dir}/machines
@@ -169,7 +169,8 @@ class Demo:
             return finished(records)
 
         self.wait("the driver to end", lambda: look(lambda _: self.processes[-1][1].poll() == 0))
-        print(textwrap.indent("\n".join(l for l in self.log("driver").splitlines() if l.strip()), "      | "), flush=True)
+        said = [line for line in self.log("driver").splitlines() if "driver:" in line or "(autoscaler" in line]
+        print(textwrap.indent("\n".join(said), "      | "), flush=True)
         say(f"the work is done on {most} machines; now they are idle and go")
         self.wait("the machines to go", lambda: look(lambda records: not records))
         say("why, in Ostler's own words (ostler journal):")

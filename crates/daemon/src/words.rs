@@ -2,6 +2,7 @@
 
 use crate::clock::now;
 use ostler_lifecycle::Event as Change;
+use ostler_model::EndCause;
 use ostler_planner::{Note, Plan, Reason, Severity, Step, Subject};
 use ostler_store::JournalEntry;
 use ostler_workload::{Event, Severity as Loudness};
@@ -91,6 +92,14 @@ fn step_line(step: &Step) -> Option<(u8, Loudness, &'static str, String)> {
         }
         _ => None,
     }
+}
+
+/// Causes that begin with a drain of ours.
+const fn was_drained(cause: EndCause) -> bool {
+    matches!(
+        cause,
+        EndCause::Idle | EndCause::MaxPerPool | EndCause::MaxTotal | EndCause::Outdated | EndCause::Asked
+    )
 }
 
 fn note_event(note: &Note) -> Option<Event> {
