@@ -9,8 +9,9 @@ use ostler_workload_ray::proto::autoscaler::{
     ReportAutoscalingStateRequest,
 };
 use ostler_workload_ray::proto::gcs::{
-    CheckAliveReply, CheckAliveRequest, GcsPublishReply, GcsPublishRequest, GcsStatus, GetClusterIdReply,
-    GetClusterIdRequest, InternalKvGetReply, InternalKvGetRequest, InternalKvPutReply, InternalKvPutRequest,
+    CheckAliveReply, CheckAliveRequest, GcsNodeInfo, GcsPublishReply, GcsPublishRequest, GcsStatus,
+    GetAllNodeInfoReply, GetAllNodeInfoRequest, GetClusterIdReply, GetClusterIdRequest, InternalKvGetReply,
+    InternalKvGetRequest, InternalKvPutReply, InternalKvPutRequest,
     internal_kv_gcs_service_server as kv_service, internal_pub_sub_gcs_service_server as pub_sub_service,
     node_info_gcs_service_server as node_service, observability_pub_sub_service_server as log_service,
 };
@@ -73,6 +74,8 @@ impl Default for Script {
     }
 }
 
+const HEAD: &str = "node:__internal_head__";
+
 /// The id of the `n`th node of a scripted cluster.
 pub fn node_id(n: u8) -> Vec<u8> {
     vec![n; 28]
@@ -97,8 +100,7 @@ pub fn worker(n: u8, pool: &str, cpus: f64, status: NodeStatus) -> NodeState {
 
 /// The head as Ray shows it, without CPUs.
 pub fn head() -> NodeState {
-    let total: BTreeMap<_, _> =
-        [("node:__internal_head__".to_owned(), 1.0), ("memory".to_owned(), 8e9)].into();
+    let total: BTreeMap<_, _> = [(HEAD.to_owned(), 1.0), ("memory".to_owned(), 8e9)].into();
     let plain = worker(255, "head", 0.0, NodeStatus::Idle);
     NodeState {
         instance_id: "head".into(),
@@ -320,6 +322,21 @@ impl node_service::NodeInfoGcsService for Shared {
     ) -> Result<Response<GetClusterIdReply>, Status> {
         self.answer("GetClusterId", |s| GetClusterIdReply { status: None, cluster_id: s.cluster_id.clone() })
             .await
+    }
+    async fn get_all_node_info(
+        &self,
+        _: Request<GetAllNodeInfoRequest>,
+    ) -> Result<Response<GetAllNodeInfoReply>, Status> {
+        self.answer("GetAllNodeInfo", |script| {
+            let heads = script.state.node_states.iter().filter(|n| n.total_resources.contains_key(HEAD));
+            let info = |head: &NodeState| GcsNodeInfo {
+                node_manager_address: head.node_ip_address.clone(),
+                is_head_node: true,
+                ..GcsNodeInfo::default()
+            };
+            GetAllNodeInfoReply { status: None, node_info_list: heads.map(info).collect() }
+        })
+        .await
     }
     async fn check_alive(&self, _: Request<CheckAliveRequest>) -> Result<Response<CheckAliveReply>, Status> {
         self.answer("CheckAlive", |s| CheckAliveReply { status: None, ray_version: s.ray_version.clone() })

@@ -61,9 +61,10 @@ impl LogLayout {
     pub(crate) async fn publish(
         self,
         caller: &Caller,
+        head_address: String,
         lines: Vec<String>,
     ) -> Result<Response<GcsPublishReply>, Status> {
-        let batch = LogBatch { pid: "autoscaler".into(), lines, ..LogBatch::default() };
+        let batch = LogBatch { ip: head_address, pid: "autoscaler".into(), lines, ..LogBatch::default() };
         let request = caller.request(GcsPublishRequest { pub_messages: vec![self.message(batch)] });
         match self {
             Self::V2_48 | Self::V2_50 => {

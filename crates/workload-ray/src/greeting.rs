@@ -8,7 +8,10 @@ use crate::proto::autoscaler::GetClusterStatusRequest;
 use crate::proto::autoscaler::autoscaler_state_service_client::AutoscalerStateServiceClient as Autoscaler;
 use crate::proto::gcs::internal_kv_gcs_service_client::InternalKvGcsServiceClient as Kv;
 use crate::proto::gcs::node_info_gcs_service_client::NodeInfoGcsServiceClient as Nodes;
-use crate::proto::gcs::{CheckAliveRequest, GetClusterIdRequest, InternalKvGetRequest, InternalKvPutRequest};
+use crate::proto::gcs::{
+    CheckAliveRequest, GcsNodeInfo, GetAllNodeInfoRequest, GetClusterIdRequest, InternalKvGetRequest,
+    InternalKvPutRequest, NodeSelector,
+};
 use ostler_workload::WorkloadError;
 use std::path::PathBuf;
 
@@ -26,6 +29,8 @@ pub(crate) struct Greeting {
     pub(crate) report_floor: i64,
     /// How log lines reach its drivers; `None`: not known for this version.
     pub(crate) layout: Option<LogLayout>,
+    /// Address of the head; drivers on it show log lines without saying where they come from.
+    pub(crate) head_address: String,
     /// The event log, if it is on this host.
     pub(crate) log: Option<EventLog>,
 }
@@ -41,10 +46,14 @@ pub(crate) async fn greet(config: &Config, mut caller: Caller) -> Result<(Caller
     if let Some(address) = &config.metrics_address {
         put(config, &caller, METRICS_KEY, b"", address.as_bytes()).await?;
     }
-    let log = if config.events_to_log { event_log(config, &caller, layout.is_some()).await? } else { None };
+    let head = head(config, &caller).await?;
+    let session_dir = session_dir(config, &caller, &head).await?;
+    let log =
+        session_dir.filter(|_| config.events_to_log).and_then(|dir| EventLog::of(&dir, layout.is_some()));
     let report_floor = report_floor(config, &caller).await?;
     tracing::info!(address = config.address, ray_version, "connected to Ray's GCS");
-    Ok((caller, Greeting { ray_version, report_floor, layout, log }))
+    let head_address = head.node_manager_address;
+    Ok((caller, Greeting { ray_version, report_floor, layout, head_address, log }))
 }
 
 async fn cluster_id(
@@ -85,14 +94,26 @@ async fn enable_v2(config: &Config, caller: &Caller) -> Result<(), WorkloadError
     put(config, caller, V2_KEY, V2_NAMESPACE, b"1").await
 }
 
-async fn event_log(
+/// The head that is alive; empty if it has not registered yet.
+async fn head(config: &Config, caller: &Caller) -> Result<GcsNodeInfo, WorkloadError> {
+    let request = GetAllNodeInfoRequest { node_selectors: vec![NodeSelector { is_head_node: true }] };
+    let mut client = Nodes::new(caller.channel.clone()).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let asked = client.get_all_node_info(caller.request(request)).await;
+    let nodes = asked.map_err(refused(config, "GetAllNodeInfo"))?.into_inner().node_info_list;
+    Ok(nodes.into_iter().find(|node| node.is_head_node && node.state == 0).unwrap_or_default())
+}
+
+async fn session_dir(
     config: &Config,
     caller: &Caller,
-    spoken: bool,
-) -> Result<Option<EventLog>, WorkloadError> {
-    let dir = get(config, caller, b"session_dir", SESSION_NAMESPACE).await?;
-    let dir = String::from_utf8(dir).ok().filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    Ok(dir.and_then(|dir| EventLog::of(&dir, spoken)))
+    head: &GcsNodeInfo,
+) -> Result<Option<PathBuf>, WorkloadError> {
+    let dir = match head.session_dir.as_str() {
+        "" => String::from_utf8(get(config, caller, b"session_dir", SESSION_NAMESPACE).await?)
+            .unwrap_or_default(),
+        dir => dir.to_owned(),
+    };
+    Ok(Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute()))
 }
 
 async fn get(

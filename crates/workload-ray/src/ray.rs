@@ -63,7 +63,9 @@ impl RayWorkload {
             Some(layout) if self.link.config().events_to_drivers => {
                 let send = |session: Arc<Session>| {
                     let lines = lines.clone();
-                    async move { layout.publish(&session.caller, lines).await }
+                    async move {
+                        layout.publish(&session.caller, session.greeting.head_address.clone(), lines).await
+                    }
                 };
                 self.link.call("GcsPublish", send).await.map(drop)
             }

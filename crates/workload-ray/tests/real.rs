@@ -220,11 +220,12 @@ async fn plans_are_shown(cluster: &Cluster, ray: &RayWorkload, mut driver: Drive
     for shown in ["cpu2, 1 launching", "i-77: cpu2, waiting for its node", "a100", "no quota"] {
         assert!(status.output.contains(shown), "`ray status` does not show {shown:?}:\n{}", status.output);
     }
-    driver.wait_until_said("Adding 1 node(s) of type cpu2.");
+    driver.wait_until_said("s) Adding 1 node(s) of type cpu2."); // as "(autoscaler +5s)", with no address
     driver.wait_until_said("No node type can ever meet it.");
     driver.kill();
     let log = cluster.dir().join(&state.session).join("logs/events/event_AUTOSCALER_OSTLER.log");
-    assert_eq!(std::fs::read_to_string(log).expect("an event log").lines().count(), 2);
+    let written = std::fs::read_to_string(&log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
+    assert_eq!(written.lines().count(), 2, "{written}");
 }
 
 fn plan(state: &WorkloadState, generation: u64) -> Published {

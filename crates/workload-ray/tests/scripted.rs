@@ -86,7 +86,7 @@ async fn a_look_is_one_call_and_the_greeting_is_said_once() {
         workload.observe().await.expect("a look");
     }
     expect![[r#"
-        {"CheckAlive": 1, "GetClusterId": 1, "GetClusterResourceState": 3, "GetClusterStatus": 1, "InternalKVGet": 2, "InternalKVPut": 2}
+        {"CheckAlive": 1, "GetAllNodeInfo": 1, "GetClusterId": 1, "GetClusterResourceState": 3, "GetClusterStatus": 1, "InternalKVGet": 2, "InternalKVPut": 2}
         {("", "AutoscalerMetricsAddress"): "10.0.0.1:44217", ("__autoscaler", "__autoscaler_v2_enabled"): "1"}"#]]
     .assert_eq(&{
         let script = gcs.lock();
