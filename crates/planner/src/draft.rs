@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance};
 use ostler_model::{
-    CloudId, CloudInstance, Failure, InstanceId, NodeId, Observed, Pool, PoolId, ProviderId, Timestamp,
+    CloudId, CloudInstance, Failure, InstanceId, Node, NodeId, Observed, Pool, PoolId, ProviderId, Timestamp,
 };
 use ostler_packing::problem::Keep;
 
@@ -124,10 +124,16 @@ impl<'a> Draft<'a> {
         self.instances.values().filter(|i| wanted(i)).map(Instance::serial).collect()
     }
 
-    /// The record that owns a machine.
-    pub(crate) fn owners(&self) -> BTreeMap<CloudId, Serial> {
-        let owned = |i: &Instance| i.state().cloud().map(|cloud| (cloud.clone(), i.serial()));
-        self.instances.values().filter_map(owned).collect()
+    /// Who owns which machine.
+    pub(crate) fn owners(&self) -> Owners {
+        let mut owners = Owners::default();
+        for instance in self.instances.values() {
+            if let Some(cloud) = instance.state().cloud() {
+                let of_cloud = owners.0.entry(cloud.clone()).or_default();
+                of_cloud.insert(instance.pool().clone(), instance.serial());
+            }
+        }
+        owners
     }
 
     /// Has this node a status that we do not know?
@@ -184,6 +190,25 @@ impl<'a> Draft<'a> {
     /// Providers of the workload's pools, each once, in order of name.
     pub(crate) fn providers(&self) -> BTreeSet<&'a ProviderId> {
         self.snapshot.pools.iter().map(|pool| &pool.provider).collect()
+    }
+}
+
+/// The records that own machines. Ids are unique within a provider only, and a pool is of one provider.
+#[derive(Default)]
+pub(crate) struct Owners(BTreeMap<CloudId, BTreeMap<PoolId, Serial>>);
+
+impl Owners {
+    /// The owner of a machine of this pool.
+    pub(crate) fn of(&self, cloud: &CloudId, pool: &PoolId) -> Option<Serial> {
+        self.0.get(cloud)?.get(pool).copied()
+    }
+
+    /// The owner of the machine under a node, which may not know its pool, or call it something else.
+    pub(crate) fn under(&self, node: &Node) -> Option<Serial> {
+        let owners = self.0.get(node.cloud.as_ref()?)?;
+        let of_pool = node.pool.as_ref().and_then(|pool| owners.get(pool));
+        let only = owners.values().next().filter(|_| owners.len() == 1);
+        of_pool.or(only).copied()
     }
 }
 

@@ -9,9 +9,9 @@ use crate::reason::Reason;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, Instance, StateName};
+use ostler_lifecycle::{Event, Instance, State, StateName};
 use ostler_model::{
-    CloudId, CloudInstance, CloudPhase, EndCause, InstanceId, NodeId, NodeKind, WorkloadState,
+    CloudId, CloudInstance, CloudPhase, EndCause, InstanceId, NodeId, NodeKind, PoolId, WorkloadState,
 };
 
 /// Requested → Allocated by token, listed no longer → Terminated, machines without a record → new records.
@@ -47,7 +47,7 @@ fn claim(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
     let mut by_record: BTreeMap<&InstanceId, Vec<&CloudInstance>> = BTreeMap::new();
     for machine in machines {
         if let Some((instance, _)) = &machine.launched_for
-            && !owners.contains_key(&machine.id)
+            && owners.of(&machine.id, &machine.pool).is_none()
             && machine.phase != CloudPhase::Stopping
         {
             by_record.entry(instance).or_default().push(machine);
@@ -87,11 +87,12 @@ fn attempt_of(machine: &CloudInstance) -> u32 {
 fn end_vanished(draft: &mut Draft<'_>, machines: &[&CloudInstance], state: &WorkloadState) {
     let up: BTreeSet<&NodeId> = state.nodes.iter().filter(|n| n.status.is_up()).map(|n| &n.id).collect();
     let is_up = |instance: &Instance| instance.state().node().is_some_and(|node| up.contains(node));
-    let there: BTreeSet<&CloudId> = machines.iter().map(|machine| &machine.id).collect();
+    let there: BTreeSet<(&CloudId, &PoolId)> = machines.iter().map(|m| (&m.id, &m.pool)).collect();
     for serial in draft.serials(|i| i.state().cloud().is_some()) {
         let instance = &draft.instances[&serial];
         let Some(looked_at) = draft.looked_at(instance.pool()) else { continue };
-        let gone = instance.state().cloud().is_some_and(|cloud| !there.contains(cloud));
+        let is_there = |cloud| there.contains(&(cloud, instance.pool()));
+        let gone = instance.state().cloud().is_some_and(|cloud| !is_there(cloud));
         // A pool may have left the configuration together with its provider, and nobody lists its machines then.
         let alive = draft.pool(instance.pool()).is_none() && is_up(instance);
         if gone && !alive && looked_at > instance.since() {
@@ -115,7 +116,8 @@ fn adopt(draft: &mut Draft<'_>, machines: &[&CloudInstance]) {
     let queued: BTreeMap<InstanceId, Serial> = waiting.map(|i| (i.id().clone(), i.serial())).collect();
     for machine in machines {
         let ours = machine.kind == NodeKind::Worker && machine.phase != CloudPhase::Stopping;
-        if !ours || owners.contains_key(&machine.id) || is_ended_since(draft, &ended, machine) {
+        let owned = owners.of(&machine.id, &machine.pool).is_some();
+        if !ours || owned || is_ended_since(draft, &ended, machine) {
             continue;
         }
         let (serial, id) = draft.memory.next_id();
@@ -144,17 +146,22 @@ fn withdraw(draft: &mut Draft<'_>, queued: Option<Serial>) {
 }
 
 /// When the last record of each machine ended.
-fn just_ended(draft: &Draft<'_>) -> BTreeMap<CloudId, Serial> {
+fn just_ended(draft: &Draft<'_>) -> BTreeMap<(CloudId, PoolId), Serial> {
     let ended = |i: &Instance| match i.state() {
-        ostler_lifecycle::State::Terminated { cloud: Some(cloud), .. } => Some((cloud.clone(), i.serial())),
+        State::Terminated { cloud: Some(cloud), .. } => Some(((cloud.clone(), i.pool().clone()), i.serial())),
         _ => None,
     };
     draft.instances.values().filter_map(ended).collect()
 }
 
 /// Was the machine's record ended after the look that still shows it? Then the look is old, not the machine new.
-fn is_ended_since(draft: &Draft<'_>, ended: &BTreeMap<CloudId, Serial>, machine: &CloudInstance) -> bool {
-    let Some(instance) = ended.get(&machine.id).and_then(|serial| draft.instances.get(serial)) else {
+fn is_ended_since(
+    draft: &Draft<'_>,
+    ended: &BTreeMap<(CloudId, PoolId), Serial>,
+    machine: &CloudInstance,
+) -> bool {
+    let key = (machine.id.clone(), machine.pool.clone());
+    let Some(instance) = ended.get(&key).and_then(|serial| draft.instances.get(serial)) else {
         return false;
     };
     draft.looked_at(&machine.pool).is_none_or(|at| at <= instance.since())

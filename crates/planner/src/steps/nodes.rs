@@ -53,7 +53,7 @@ fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
         nodes.iter().filter(|node| node.status.is_up()).map(|node| &node.id).collect();
     let machines = Machines::of(draft, nodes);
     for node in nodes.iter().filter(|node| !known.contains(&node.id)) {
-        let Some(&serial) = node.cloud.as_ref().and_then(|cloud| owners.get(cloud)) else { continue };
+        let Some(serial) = owners.under(node) else { continue };
         // An earlier node of this loop may have moved the record on.
         let name = draft.instances[&serial].state().name();
         match (node.status, name) {

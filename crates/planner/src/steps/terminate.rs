@@ -4,7 +4,7 @@ use crate::draft::Draft;
 use crate::reason::Reason;
 use alloc::collections::BTreeSet;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{CloudId, EndCause};
+use ostler_model::{CloudId, EndCause, PoolId};
 
 /// Drained, AllocationTimedOut, InstallFailed and TerminationFailed → Terminating.
 pub(crate) fn terminate(draft: &mut Draft<'_>) {
@@ -15,7 +15,8 @@ pub(crate) fn terminate(draft: &mut Draft<'_>) {
     let in_use = in_use(draft);
     for serial in draft.serials(leftover) {
         let instance = &draft.instances[&serial];
-        if instance.state().cloud().is_some_and(|cloud| in_use.contains(cloud)) {
+        let machine = instance.state().cloud().map(|cloud| (cloud.clone(), instance.pool().clone()));
+        if machine.is_some_and(|machine| in_use.contains(&machine)) {
             let event = Event::MachineGone { cause: EndCause::Replaced };
             draft.apply(serial, event, Reason::MachineOwnedByOther);
         } else {
@@ -27,8 +28,9 @@ pub(crate) fn terminate(draft: &mut Draft<'_>) {
 
 /// Machines of records that live. A node that was started again on the same machine has a record of its own;
 /// ending the machine for the sake of the old record would kill it.
-fn in_use(draft: &Draft<'_>) -> BTreeSet<CloudId> {
+fn in_use(draft: &Draft<'_>) -> BTreeSet<(CloudId, PoolId)> {
     use StateName::{Allocated, DrainRequested, Installing, Running};
     let live = |i: &&Instance| matches!(i.state().name(), Allocated | Installing | Running | DrainRequested);
-    draft.instances.values().filter(live).filter_map(|i| i.state().cloud().cloned()).collect()
+    let machine = |i: &Instance| Some((i.state().cloud()?.clone(), i.pool().clone()));
+    draft.instances.values().filter(live).filter_map(machine).collect()
 }

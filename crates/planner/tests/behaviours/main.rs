@@ -4,13 +4,22 @@
 #[path = "../scenario/mod.rs"]
 mod scenario;
 
+mod decisions;
 mod docs;
 mod faults;
+mod gangs;
+mod labels;
 mod launches;
+mod machines_and_nodes;
+mod mixtures;
+mod nodes_and_bounds;
+mod odd_looks;
+mod on_their_way;
+mod overdue;
 mod priority;
-mod reconciler;
 mod records;
-mod scheduler;
+mod requests;
+mod standing;
 mod surprises;
 
 use scenario::{acts, check, launched, rounds};

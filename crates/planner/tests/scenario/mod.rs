@@ -1,6 +1,6 @@
 //! A snapshot as text in, its plan as text out, and three laws after every scenario.
 //!
-//! The language of both is in `read` and `print`. The laws: the audit finds nothing; the same snapshot in any
+//! The languages of both are in `read` and `print`. The laws: the audit finds nothing; the same snapshot in any
 //! order of its lists gives the same bytes; a plan that was applied leaves nothing to plan.
 
 mod print;
@@ -38,7 +38,8 @@ pub(crate) fn rounds(text: &str, rounds: usize, expect: Expect) {
     let mut found = String::new();
     for round in 1..=rounds {
         let plan = planned(&snapshot);
-        found += &format!("round {round}\n{}", print::plan(&snapshot, &plan));
+        let plan_in_words = print::plan(&snapshot, &plan).replace('\n', "\n  ");
+        found += &format!("round {round}\n  {}\n", plan_in_words.trim_end());
         world::go_on(&mut snapshot, &plan);
     }
     expect.assert_eq(&found);

@@ -14,16 +14,16 @@ pub(crate) fn plan(snapshot: &Snapshot, plan: &Plan) -> String {
     let mut records: BTreeMap<InstanceId, Instance> =
         snapshot.instances.iter().map(|i| (i.id().clone(), i.clone())).collect();
     for step in &plan.steps {
-        writeln!(out, "  {}", self::step(snapshot, &mut records, plan, step)).expect("a string");
+        writeln!(out, "{}", self::step(snapshot, &mut records, plan, step)).expect("a string");
     }
     for id in &plan.forgotten {
-        writeln!(out, "  {id}: forgotten").expect("a string");
+        writeln!(out, "{id}: forgotten").expect("a string");
     }
     for note in &plan.notes {
-        writeln!(out, "  {}", self::note(note)).expect("a string");
+        writeln!(out, "{}", self::note(note)).expect("a string");
     }
     report(&mut out, plan);
-    if out.is_empty() { "  nothing\n".into() } else { named(&out) }
+    if out.is_empty() { "nothing\n".into() } else { named(&out) }
 }
 
 fn step(
@@ -69,16 +69,15 @@ fn note(note: &Note) -> String {
 fn report(out: &mut String, plan: &Plan) {
     let report = &plan.report;
     if let Some(hold) = &report.hold {
-        writeln!(out, "  hold: {hold}").expect("a string");
+        writeln!(out, "hold: {hold}").expect("a string");
     }
     for pool in &report.pools {
         if let Some(until) = pool.backing_off_until {
-            writeln!(out, "  pool {}: backs off for {}", pool.pool, until.since(report.at))
-                .expect("a string");
+            writeln!(out, "pool {}: backs off for {}", pool.pool, until.since(report.at)).expect("a string");
         }
     }
     for demand in &report.unplaced {
-        writeln!(out, "  unplaced {}: {} x {}", demand.kind, demand.count, demand.demand).expect("a string");
+        writeln!(out, "unplaced {}: {} x {}", demand.kind, demand.count, demand.demand).expect("a string");
     }
     for record in &report.instances {
         let moved = plan.steps.iter().any(|step| step.instance == record.instance);
@@ -90,7 +89,7 @@ fn report(out: &mut String, plan: &Plan) {
             (Some(kept), _) => format!("stays, {}", ostler_planner::Reason::Kept { why: kept }),
             _ => continue,
         };
-        writeln!(out, "  {}: {} {why}", record.instance, record.state).expect("a string");
+        writeln!(out, "{}: {} {why}", record.instance, record.state).expect("a string");
     }
 }
 
@@ -108,9 +107,9 @@ pub(crate) fn acts(records: &[Instance]) -> String {
             }
             Act::Terminate { cloud, cause } => format!("terminate {cloud} for {cause}"),
         };
-        writeln!(out, "  {}: {act}", effect.instance).expect("a string");
+        writeln!(out, "{}: {act}", effect.instance).expect("a string");
     }
-    if out.is_empty() { "  nothing\n".into() } else { named(&out) }
+    if out.is_empty() { "nothing\n".into() } else { named(&out) }
 }
 
 /// `i-00000000-7` is long and says little.
