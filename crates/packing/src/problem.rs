@@ -103,7 +103,7 @@ pub struct Up {
     pub node: NodeId,
     /// Capacity.
     pub total: Resources,
-    /// What of it is free; never above `total`.
+    /// What of it is free.
     pub available: Resources,
     /// Labels.
     pub labels: Labels,
@@ -255,7 +255,7 @@ pub struct Fault {
 pub enum FaultKind {
     /// Its pool is no longer in the configuration.
     UnknownPool,
-    /// More is free than there is; counted as all free.
+    /// More is free than there is; taken as it is reported.
     AvailableAboveTotal,
     /// An amount below zero; counted as zero.
     NegativeAmount,

@@ -45,8 +45,10 @@ pub(super) fn best(world: &World<'_>) -> Plan {
     if quality(&ray) < quality(&best) || is_more_than(world, &best, &ray) { ray } else { best }
 }
 
-fn quality(plan: &Plan) -> (u64, u64, u64, i128) {
-    (plan.unplaced(), plan.misses, plan.wasted, plan.cost)
+/// What is there, or on its way, is used before anything is launched, whatever was preferred: so what was launched
+/// in one decision is not found wanting in the next.
+fn quality(plan: &Plan) -> (u64, bool, u64, u64, i128) {
+    (plan.unplaced(), launches_for_demand(plan), plan.misses, plan.wasted, plan.cost)
 }
 
 fn launches_for_demand(plan: &Plan) -> bool {

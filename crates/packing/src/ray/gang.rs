@@ -1,9 +1,9 @@
 //! Gangs: placed as a whole or not at all, the most constrained and largest first, versions in order.
 
 use super::fit::{Ask, Item};
-use super::order;
+use super::order::{self, Order};
 use super::pass::Placed;
-use super::plan::Run;
+use super::plan::{Need, Run};
 use super::world::BundleSet;
 use crate::problem::LaunchCause;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use ostler_model::{Gang, Strategy};
 pub(super) fn place_all(run: &mut Run<'_, '_>) {
     let gangs = &run.world.problem.gangs;
     let mut queue: Vec<usize> = (0..gangs.len()).collect();
-    if run.variant.raw_order {
+    if run.variant.order == Order::Raw {
         queue.sort_by_key(|&n| Reverse(rank(&gangs[n])));
     } else {
         queue.sort_by(|&a, &b| {
@@ -54,7 +54,7 @@ fn place_version(run: &mut Run<'_, '_>, gang: usize, set: &BundleSet) -> bool {
 }
 
 fn ask(run: &Run<'_, '_>, parts: &[(usize, u64)], apart: Option<usize>) -> Ask {
-    let items: Vec<Item> = order::sorted(run.world, parts.iter().copied(), run.variant.raw_order);
+    let items: Vec<Item> = order::sorted(run.world, parts.iter().copied(), run.variant.order);
     Ask::of(run.world, items, apart)
 }
 
@@ -63,7 +63,7 @@ fn settle(run: &mut Run<'_, '_>, mut ask: Ask, launch: bool) -> bool {
     let placed: Placed = run.attempt(&mut ask, launch);
     let done = ask.is_done();
     if done {
-        run.commit(&ask, &placed, LaunchCause::Gang);
+        run.commit(&ask, &placed, LaunchCause::Gang, Need::Demand);
     }
     done
 }

@@ -6,8 +6,19 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::{Ordering, Reverse};
 
-/// Equal requests added up and put in order. `raw`: Ray's order, with equals as they came.
-pub(super) fn sorted(world: &World<'_>, wanted: impl Iterator<Item = (usize, u64)>, raw: bool) -> Vec<Item> {
+/// By what requests are sorted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Ray's, with amounts added up, and equals as they came.
+    Raw,
+    /// The same with GPUs before all else and the largest share in place of sums.
+    Documented,
+    /// The largest share before all but labels.
+    Size,
+}
+
+/// Equal requests added up and put in order.
+pub(super) fn sorted(world: &World<'_>, wanted: impl Iterator<Item = (usize, u64)>, by: Order) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut at: BTreeMap<usize, usize> = BTreeMap::new();
     for (request, count) in wanted.filter(|(_, count)| *count > 0) {
@@ -17,8 +28,10 @@ pub(super) fn sorted(world: &World<'_>, wanted: impl Iterator<Item = (usize, u64
             None => items.push(Item { request, left: count }),
         }
     }
-    items.sort_by(|a, b| {
-        if raw { ray(world, a.request, b.request) } else { documented(world, a.request, b.request) }
+    items.sort_by(|a, b| match by {
+        Order::Raw => ray(world, a.request, b.request),
+        Order::Documented => documented(world, a.request, b.request),
+        Order::Size => size(world, a.request, b.request),
     });
     items
 }
@@ -39,6 +52,11 @@ fn documented(world: &World<'_>, a: usize, b: usize) -> Ordering {
         (r.terms, r.wants_gpu, r.need.len(), r.size, &r.need, Reverse(selectors(world, n)))
     };
     key(b).cmp(&key(a))
+}
+
+fn size(world: &World<'_>, a: usize, b: usize) -> Ordering {
+    let key = |n: usize| (world.requests.all[n].terms, world.requests.all[n].size);
+    key(b).cmp(&key(a)).then_with(|| documented(world, a, b))
 }
 
 fn selectors<'w>(world: &'w World<'_>, request: usize) -> Vec<&'w [ostler_model::Selector]> {

@@ -78,13 +78,18 @@ pub(super) fn run(
         ledger: Ledger { slots: all, room: standing.room.clone(), total_room: standing.total_room },
     };
     let mut run = Run { world, work, variant, plan };
-    run.floors();
+    if !variant.floors_last {
+        run.floors();
+    }
     if variant.gangs_last {
         run.tasks();
     }
     gang::place_all(&mut run);
     if !variant.gangs_last {
         run.tasks();
+    }
+    if variant.floors_last {
+        run.floors();
     }
     run.plan.weigh(world);
     run.plan
@@ -106,7 +111,7 @@ impl Run<'_, '_> {
     }
 
     /// Makes it so.
-    pub(super) fn commit(&mut self, ask: &Ask, placed: &Placed, cause: LaunchCause) {
+    pub(super) fn commit(&mut self, ask: &Ask, placed: &Placed, cause: LaunchCause, need: Need) {
         let (world, plan) = (self.world, &mut self.plan);
         plan.misses = plan.misses.saturating_add(misses(world, &plan.ledger, ask, placed));
         for pick in &placed.fresh {
@@ -114,7 +119,7 @@ impl Run<'_, '_> {
         }
         let needed = &mut plan.needed;
         book(world, self.variant.existing, &mut plan.ledger, ask, placed, cause, |machine| {
-            needed[machine] = Need::Demand;
+            needed[machine] = needed[machine].max(need);
         });
     }
 
@@ -124,16 +129,16 @@ impl Run<'_, '_> {
             return;
         }
         let wanted = || self.world.floors.iter().flatten().copied();
-        let items = order::sorted(self.world, wanted(), self.variant.raw_order);
+        let items = order::sorted(self.world, wanted(), self.variant.order);
         let mut ask = Ask::of(self.world, items, None);
         let mut whole = minimum(self.world, &self.plan.standing);
         whole.extend(slots(self.world, &self.plan.standing.stays, true));
+        whole.extend(self.launched());
         let free = core::mem::replace(&mut self.plan.ledger.slots, whole);
         let placed = self.attempt(&mut ask, true);
         let refused = self.variant.all_or_nothing && !ask.is_done();
         if !refused {
-            self.commit(&ask, &placed, LaunchCause::Floor);
-            self.plan.needed.iter_mut().filter(|n| **n == Need::Demand).for_each(|n| *n = Need::Floor);
+            self.commit(&ask, &placed, LaunchCause::Floor, Need::Floor);
         }
         self.plan.ledger.slots = free;
         if !refused {
@@ -150,6 +155,15 @@ impl Run<'_, '_> {
             self.plan.wasted += placed.fresh.iter().map(idle).sum::<u64>();
         }
         self.share_floors(&ask, refused);
+    }
+
+    /// Whole machines that are launched for demand already.
+    fn launched(&self) -> Vec<Slot> {
+        let fresh = self.plan.ledger.slots.iter().filter_map(|slot| match (slot.kind, slot.cause) {
+            (Kind::Fresh(pool), Some(cause)) if cause != LaunchCause::Min => Some((pool, slot.count, cause)),
+            _ => None,
+        });
+        fresh.map(|(pool, count, cause)| Slot::fresh(self.world, pool, count, cause)).collect()
     }
 
     /// Gives what is missing to the floors that asked for it, the last one first.
@@ -172,10 +186,10 @@ impl Run<'_, '_> {
         let world = self.world;
         let wanted =
             world.tasks.iter().zip(&world.problem.tasks).map(|(&request, task)| (request, task.count));
-        let items = order::sorted(world, wanted, self.variant.raw_order);
+        let items = order::sorted(world, wanted, self.variant.order);
         let mut ask = Ask::of(world, items, None);
         let placed = self.attempt(&mut ask, true);
-        self.commit(&ask, &placed, LaunchCause::Demand);
+        self.commit(&ask, &placed, LaunchCause::Demand, Need::Demand);
         let mut left: BTreeMap<usize, u64> = ask
             .items
             .iter()

@@ -115,7 +115,7 @@ fn value(filled: &Filled<'_>, weights: &[i128]) -> i128 {
     let of = |amounts: &mut dyn Iterator<Item = i128>| -> i128 {
         amounts.zip(weights).fold(0, |sum: i128, (a, w)| sum.saturating_add(a.saturating_mul(*w) >> 20))
     };
-    let used = of(&mut filled.spec.total.iter().zip(filled.free).map(|(t, f)| t - f));
+    let used = of(&mut filled.spec.total.iter().zip(filled.free).map(|(t, f)| (t - f).max(0)));
     let all = of(&mut filled.spec.total.iter().copied());
     if all == 0 { WHOLE } else { share(used, all) }
 }

@@ -1,5 +1,6 @@
 //! The ways of placing that are tried. The best answer of them all is taken (see [`super::choose`]).
 
+use super::order::Order;
 use super::score::Rule;
 
 /// One way.
@@ -9,8 +10,8 @@ pub(super) struct Variant {
     pub(super) existing: Rule,
     /// How new machines are compared.
     pub(super) fresh: Rule,
-    /// Requests in Ray's order (amounts added up) and as it came among equals, or by their largest share.
-    pub(super) raw_order: bool,
+    /// In which order requests are placed.
+    pub(super) order: Order,
     /// Machines over a bound go in Ray's order.
     pub(super) raw_victims: bool,
     /// A floor is met as a whole or not at all, and a gang has no other version, as in Ray.
@@ -21,6 +22,8 @@ pub(super) struct Variant {
     pub(super) in_turns: bool,
     /// Requests are placed before gangs, which then take what is left.
     pub(super) gangs_last: bool,
+    /// Floors get the room that demand leaves.
+    pub(super) floors_last: bool,
     /// The parts of a spread gang go to different machines where nothing is launched for it.
     pub(super) spread: bool,
     /// A new machine is replaced by a lighter one that takes the same.
@@ -31,12 +34,13 @@ pub(super) struct Variant {
 pub(super) const RAY: Variant = Variant {
     existing: Rule::Raw,
     fresh: Rule::Raw,
-    raw_order: true,
+    order: Order::Raw,
     raw_victims: true,
     all_or_nothing: true,
     staged: false,
     in_turns: true,
     gangs_last: false,
+    floors_last: false,
     spread: false,
     shrink: false,
 };
@@ -46,27 +50,34 @@ pub(super) const RAY: Variant = Variant {
 pub(super) const DOCUMENTED: Variant = Variant {
     existing: Rule::Documented,
     fresh: Rule::Documented,
-    raw_order: false,
+    order: Order::Documented,
     raw_victims: false,
     all_or_nothing: false,
     staged: true,
     in_turns: false,
     gangs_last: false,
+    floors_last: false,
     spread: true,
     shrink: true,
 };
 
 /// Others, the most promising first.
-pub(super) const OTHERS: [Variant; 11] = [
-    Variant { fresh: Rule::Value, ..DOCUMENTED },
-    Variant { raw_order: true, fresh: Rule::Value, ..DOCUMENTED },
-    Variant { fresh: Rule::Value, staged: false, ..DOCUMENTED },
-    Variant { fresh: Rule::Value, gangs_last: true, ..DOCUMENTED },
+pub(super) const OTHERS: [Variant; 14] = [
+    VALUE,
+    Variant { order: Order::Raw, ..VALUE },
+    Variant { staged: false, ..VALUE },
+    Variant { floors_last: true, ..VALUE },
+    Variant { gangs_last: true, ..VALUE },
     Variant { all_or_nothing: false, shrink: true, ..RAY },
+    Variant { all_or_nothing: false, floors_last: true, shrink: true, ..RAY },
     Variant { shrink: true, ..RAY },
     Variant { staged: true, ..RAY },
     Variant { staged: false, ..DOCUMENTED },
-    Variant { raw_order: true, fresh: Rule::Value, staged: false, ..DOCUMENTED },
-    Variant { existing: Rule::Raw, fresh: Rule::Value, raw_order: true, spread: false, ..DOCUMENTED },
-    Variant { existing: Rule::Value, fresh: Rule::Value, spread: false, ..DOCUMENTED },
+    Variant { order: Order::Raw, staged: false, ..VALUE },
+    Variant { order: Order::Size, ..VALUE },
+    Variant { existing: Rule::Raw, order: Order::Raw, spread: false, ..VALUE },
+    Variant { existing: Rule::Value, order: Order::Size, spread: false, ..VALUE },
 ];
+
+/// The most use for what new machines cost.
+const VALUE: Variant = Variant { fresh: Rule::Value, ..DOCUMENTED };

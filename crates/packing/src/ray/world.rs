@@ -179,8 +179,8 @@ impl<'a> World<'a> {
         }
         let up = machine.up.as_ref().filter(|_| machine.phase == Phase::Running)?;
         let total = self.names.amounts(&up.total);
-        let mut free = self.names.amounts(&up.available);
-        free.iter_mut().zip(&total).for_each(|(free, total)| *free = (*free).min(*total));
+        // More free than there is: no machine is launched on account of a reading that is wrong for a moment.
+        let free = self.names.amounts(&up.available);
         let has = mask(&total);
         let fresh = pool.map(|p| &self.fresh[p]);
         let spec = Spec {
