@@ -86,12 +86,15 @@ fn workload_text(workload: &WorkloadView, verbose: bool, out: &mut Out) -> io::R
         let session = if workload.session.is_empty() { "unknown" } else { &workload.session };
         out.line(&format!("  session {session}"))?;
     }
-    if let Some(failure) = &workload.failure {
-        out.line(&format!("  It cannot be seen: {failure}"))?;
-    }
-    if let Some(hold) = &workload.hold {
-        out.line(&format!("  Nothing is decided: {} [{}]", hold.text, hold.code))?;
-    }
+    let trouble = match (&workload.failure, &workload.hold) {
+        (Some(failure), Some(hold)) => {
+            Some(format!("It cannot be seen, and nothing is decided: {failure} [{}]", hold.code))
+        }
+        (Some(failure), None) => Some(format!("It cannot be seen: {failure}")),
+        (None, Some(hold)) => Some(format!("Nothing is decided: {} [{}]", hold.text, hold.code)),
+        (None, None) => None,
+    };
+    out.lines(trouble.iter().map(|trouble| format!("  {trouble}")))?;
     out.lines(workload.faults.iter().map(|fault| format!("  Left aside: {fault}")))?;
     part(out, &["POOL", "MIN", "MAX", "MACHINES", "TROUBLE"], workload.pools.iter().map(pool))?;
     let heads: &[&str] = if verbose {

@@ -12,8 +12,7 @@ fn status_in_short() {
         Ostler 0.1.0, running for 2 h 5 min
 
         Workload batch (ray), seen 2 s ago, planned 1 s ago
-          It cannot be seen: 10.0.9.1:6379 does not answer (transient)
-          Nothing is decided: the workload cannot be observed: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
+          It cannot be seen, and nothing is decided: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
 
           POOL  MIN  MAX  MACHINES  TROUBLE
           cpu   0    3    none      -
@@ -54,8 +53,7 @@ fn status_with_the_nodes() {
 
         Workload batch (ray), seen 2 s ago, planned 1 s ago
           session unknown
-          It cannot be seen: 10.0.9.1:6379 does not answer (transient)
-          Nothing is decided: the workload cannot be observed: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
+          It cannot be seen, and nothing is decided: 10.0.9.1:6379 does not answer (transient) [held_unobserved]
 
           POOL  MIN  MAX  MACHINES  TROUBLE
           cpu   0    3    none      -

@@ -49,7 +49,7 @@ function bar(pool) {
     part.style.width = `${(100 * count) / room}%`;
     return part;
   });
-  return [el("div", { className: "bar", role: "img", "aria-label": words }, ...parts), el("small", null, words)];
+  return [el("div", { className: "bar", "aria-hidden": "true" }, ...parts), el("small", null, words)];
 }
 
 function pools(workload) {
@@ -88,8 +88,8 @@ function others(workload) {
 
 function facts(workload) {
   const alerts = [];
-  if (workload.failure) alerts.push(`It cannot be seen: ${workload.failure}`);
-  if (workload.hold) alerts.push(`Nothing is decided: ${workload.hold.text}`);
+  if (workload.failure) alerts.push(`It cannot be seen, and nothing is decided: ${workload.failure}`);
+  else if (workload.hold) alerts.push(`Nothing is decided: ${workload.hold.text}`);
   alerts.push(...workload.faults.map((fault) => `Left aside: ${fault}`));
   const line = `${workload.kind} · seen ${workload.seen} · planned ${workload.planned} · session ${workload.session || "unknown"}`;
   return [el("h2", null, workload.name), el("p", { className: "facts" }, line), ...alerts.map(alert)];
