@@ -85,6 +85,27 @@ pub struct Outcome {
     pub output: String,
 }
 
+/// A living process of a cluster.
+#[derive(Debug, Clone)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// The name of its program.
+    pub program: String,
+    variables: Vec<String>,
+}
+
+impl Process {
+    /// A variable of the environment it was started with.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.iter().find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+    }
+    /// Kills it.
+    pub fn kill(&self) {
+        let _ = kill(Pid::from_raw(self.pid), Signal::SIGKILL); // it may have ended by itself
+    }
+}
+
 impl Cluster {
     /// Starts a head and waits until it is up.
     pub fn start(options: Options) -> Self {
@@ -108,6 +129,16 @@ impl Cluster {
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
+    /// Its living processes: all that carry its mark.
+    pub fn processes(&self) -> Vec<Process> {
+        let mark = self.cluster_mark();
+        let with_mark = |pid| {
+            let variables: Vec<String> = environ(pid).ok()?.split('\0').map(str::to_owned).collect();
+            let program = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned();
+            variables.contains(&mark).then_some(Process { pid, program, variables })
+        };
+        processes().filter_map(with_mark).collect()
+    }
     /// What marks its processes; give it to whatever starts processes on behalf of the cluster.
     pub fn mark(&self) -> (&'static str, String) {
         (CLUSTER_MARK, self.dir.path().display().to_string())
@@ -129,10 +160,13 @@ impl Cluster {
         self.node(&mut command, "head", "head");
         command.envs(self.options.head_environment.iter().map(|(name, value)| (name, value)));
         let mut child = self.spawn(command, &log);
-        wait_for("the head to come up", || {
-            let ended = child.try_wait().expect("the head can be asked");
-            assert!(ended.is_none(), "the head ended: {}", self.log(&log));
-            self.log(&log).contains("Ray runtime started").then_some(())
+        self.wait_until_up(&mut child, &log);
+    }
+    fn wait_until_up(&self, child: &mut Child, log: &str) {
+        wait_for(&format!("{log} to come up"), || {
+            let ended = child.try_wait().expect("a node can be asked");
+            assert!(ended.is_none(), "{log} ended: {}", self.log(log));
+            self.log(log).contains("Ray runtime started").then_some(())
         });
     }
     /// Kills every process of the head, without a word to anyone.
@@ -148,7 +182,13 @@ impl Cluster {
         command.args(options);
         self.node(&mut command, instance, pool);
         command.env("RAY_CLOUD_INSTANCE_TYPE_NAME", "local");
-        self.spawn(command, instance);
+        if self.has_own_directories() {
+            command.arg(format!("--temp-dir={}", self.dir.path().join(format!("{instance}.tmp")).display()));
+        }
+        let mut child = self.spawn(command, instance);
+        if !self.has_own_directories() {
+            self.wait_until_up(&mut child, instance);
+        }
     }
     /// Kills every process of a worker.
     pub fn kill_worker(&self, instance: &str) {
@@ -160,7 +200,17 @@ impl Cluster {
         let (ray, address) = (self.environment.join("bin/ray"), self.address());
         let common = "--block --disable-usage-stats --node-ip-address=127.0.0.1 --min-worker-port=0 --max-worker-port=0";
         let store = format!("--object-store-memory={OBJECT_STORE_BYTES}");
-        format!("exec {} start --address={address} {common} {store} {options}", ray.display())
+        let start = format!("{} start --address={address} {common} {store} {options}", ray.display());
+        let dir = self.dir.path().display();
+        if self.has_own_directories() {
+            return format!("exec {start} --temp-dir={dir}/$RAY_CLOUD_INSTANCE_ID");
+        }
+        // Its turn ends when it is up, or has failed.
+        let log = format!("{dir}/$RAY_CLOUD_INSTANCE_ID.log");
+        format!(
+            "exec 9>{dir}/turn; flock 9; {start} >{log} 2>&1 9>&- & ray=$!; \
+             until grep -q 'Ray runtime started' {log} || ! kill -0 $ray; do sleep 0.1; done; exec 9>&-; wait $ray"
+        )
     }
 
     /// Starts a driver: a Python script that finds the cluster with `ray.init()`.
@@ -195,10 +245,15 @@ impl Cluster {
 
     /// A program of the environment, with nothing of the tester's own Ray in its surroundings.
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(self.environment.join("bin").join(program));
-        let foreign = std::env::vars_os()
-            .map(|(name, _)| name)
-            .filter(|name| name.to_string_lossy().starts_with("RAY_"));
+        self.program(&self.environment.join("bin").join(program))
+    }
+
+    /// Any program, with the cluster's mark, address and token, and a home of its own.
+    pub fn program(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        let foreign = std::env::vars_os().map(|(name, _)| name).filter(|name| {
+            ["RAY_", "OSTLER_", "AUTOSCALER_"].iter().any(|own| name.to_string_lossy().starts_with(own))
+        });
         foreign.for_each(|name| {
             command.env_remove(name);
         });
@@ -215,6 +270,13 @@ impl Cluster {
             command.env("RAY_AUTH_MODE", "token").env("RAY_AUTH_TOKEN", token);
         }
         command
+    }
+
+    /// Ray counts up to a free name for its sockets, and nodes that start at the same moment on one host count to
+    /// the same one. Newer Rays can be given a directory for each node; with older ones nodes start in turn.
+    fn has_own_directories(&self) -> bool {
+        let minor = self.options.version.split('.').nth(1).and_then(|minor| minor.parse::<u32>().ok());
+        minor.is_some_and(|minor| minor >= 60)
     }
 
     fn node(&self, command: &mut Command, instance: &str, pool: &str) {
