@@ -3,7 +3,7 @@
 use crate::draft::{Draft, Serial};
 use crate::reason::Reason;
 use ostler_lifecycle::{Event, StateName};
-use ostler_model::{Failure, FailureClass, Millis, Timeouts};
+use ostler_model::{Failure, FailureClass, Millis, Node, Timeouts};
 
 /// Helps each overdue record along.
 pub(crate) fn overdue(draft: &mut Draft<'_>) {
@@ -24,7 +24,8 @@ pub(crate) fn overdue(draft: &mut Draft<'_>) {
 fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeouts) {
     match draft.instances[&serial].state().name() {
         StateName::Requested if after > timeouts.request => ask_again(draft, serial, after, timeouts),
-        StateName::Allocated if after > timeouts.allocate => {
+        // A node whose status we do not know is there, and may be at work.
+        StateName::Allocated if after > timeouts.allocate && !has_odd_node(draft, serial) => {
             let pool = draft.instances[&serial].pool().clone();
             draft.memory.pools.entry(pool).or_default().timed_out_at = Some(draft.snapshot.now);
             draft.apply(serial, Event::AllocationTimedOut, Reason::NodeNeverJoined { after });
@@ -42,6 +43,12 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
         }
         _ => {}
     }
+}
+
+fn has_odd_node(draft: &Draft<'_>, serial: Serial) -> bool {
+    let cloud = draft.instances[&serial].state().cloud();
+    let odd = |node: &Node| node.cloud.as_ref() == cloud && draft.is_odd(&node.id);
+    draft.snapshot.seen().is_some_and(|(state, _)| state.nodes.iter().any(odd))
 }
 
 /// A machine that comes late from the old attempt is claimed or adopted, see `machines`.

@@ -10,18 +10,17 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance, StateName};
 use ostler_model::{EndCause, LaunchCause, PoolId, Scoring, Timestamp, WorkloadState};
-use ostler_packing::problem::{Decision, Fault, FaultKind, Machine, Problem, RemovalCause, Unplaced};
+use ostler_packing::problem::{
+    Decision, Fault, FaultKind, Machine, Problem, Removal, RemovalCause, Unplaced,
+};
 use ostler_packing::{exact, ray};
 
 /// New records for launches; removals by how far each machine is. Without a head that is up nothing is launched
 /// or removed, and what cannot be placed is still said.
 pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Timestamp) {
-    let Question { problem, serials, demand } = problem(draft, state);
-    let decision = match draft.snapshot.policy.scoring {
-        Scoring::Ray => ray::decide(&problem),
-        Scoring::RayExact => without_false_outdated(draft, &problem, exact::decide(&problem)),
-    };
-    report(draft, &demand, &problem, &decision, &serials);
+    let mut question = problem(draft, state);
+    let decision = decide(draft, &mut question.problem);
+    report(draft, &question.demand, &question.problem, &decision, &question.serials);
     let head_up = state.nodes.iter().any(|node| node.head && node.status.is_up());
     if draft.snapshot.policy.head_pool.is_some() && !head_up {
         let why = HoldReason::NoHead;
@@ -30,15 +29,32 @@ pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
         return;
     }
     remember_unneeded(draft, &decision);
-    for removal in &decision.removals {
-        let serial = serials.get(removal.machine).copied().flatten();
-        let machine = problem.machines.get(removal.machine);
-        if let Some(serial) = serial.filter(|_| machine.is_some_and(|machine| may_go(machine, removal.cause)))
-        {
+    let is_idle =
+        |removal: &&Removal| matches!(removal.cause, RemovalCause::Idle | RemovalCause::PendingIdle);
+    // What a bound takes counts before what idleness may take down to the minimum.
+    let (idle, bound): (Vec<&Removal>, Vec<&Removal>) = decision.removals.iter().partition(is_idle);
+    for removal in bound.into_iter().chain(idle) {
+        let serial = question.serials.get(removal.machine).copied().flatten();
+        let Some((serial, machine)) = serial.zip(question.problem.machines.get(removal.machine)) else {
+            continue;
+        };
+        let needed_by_min = is_idle(&removal) && !is_above_min(draft, &question, machine);
+        if may_go(machine, removal.cause) && !needed_by_min {
             remove(draft, serial, end_cause(removal.cause), seen_at);
         }
     }
-    launch(draft, &problem, &decision);
+    launch(draft, &question.problem, &decision);
+}
+
+fn decide(draft: &Draft<'_>, problem: &mut Problem) -> Decision {
+    match draft.snapshot.policy.scoring {
+        Scoring::Ray => ray::decide(problem),
+        Scoring::RayExact => {
+            // Where nothing is outdated, Ray would still take all that is on its way for it, and not count it.
+            problem.replace_outdated &= problem.machines.iter().any(|m| is_outdated(draft, m));
+            without_false_outdated(draft, problem, exact::decide(problem))
+        }
+    }
 }
 
 /// Ray carries no launch hash before a node runs, so with the check on it ends what is on its way in every round
@@ -47,9 +63,7 @@ fn without_false_outdated(draft: &Draft<'_>, problem: &Problem, mut decision: De
     let mut replaced: BTreeMap<PoolId, u64> = BTreeMap::new();
     decision.removals.retain(|removal| {
         let Some(machine) = problem.machines.get(removal.machine) else { return true };
-        let wrong = removal.cause == RemovalCause::Outdated
-            && !machine.outdated
-            && draft.pool(&machine.pool).is_some();
+        let wrong = removal.cause == RemovalCause::Outdated && !is_outdated(draft, machine);
         if wrong {
             *replaced.entry(machine.pool.clone()).or_insert(0) += 1;
         }
@@ -63,10 +77,29 @@ fn without_false_outdated(draft: &Draft<'_>, problem: &Problem, mut decision: De
     decision
 }
 
+fn is_outdated(draft: &Draft<'_>, machine: &Machine) -> bool {
+    machine.outdated || draft.pool(&machine.pool).is_none()
+}
+
 /// A policy may not know what is held (Ray's does not), nor that a node at work is not idle.
 fn may_go(machine: &Machine, cause: RemovalCause) -> bool {
     let busy = machine.up.as_ref().is_some_and(|up| up.busy);
     !(machine.keep || busy && cause == RemovalCause::Idle)
+}
+
+/// Would the pool keep its minimum without this machine? A machine that was asked to go counts for the policies
+/// until it does; one that follows it out because of that would be one too many.
+fn is_above_min(draft: &Draft<'_>, question: &Question, machine: &Machine) -> bool {
+    use StateName::{Allocated, Installing, Queued, Requested, Running};
+    let Some(pool) = draft.pool(&machine.pool) else { return true };
+    let stays = |i: &&Instance| {
+        let here = *i.pool() == pool.id;
+        here && matches!(i.state().name(), Queued | Requested | Allocated | Installing | Running)
+    };
+    let foreign = question.problem.machines.iter().zip(&question.serials);
+    let foreign = foreign.filter(|(m, serial)| serial.is_none() && m.pool == pool.id);
+    let staying = draft.instances.values().filter(stays).count() + foreign.count();
+    staying as u64 > u64::from(pool.min.min(pool.max))
 }
 
 /// The machine's stage decides how it goes: what does not exist is withdrawn, what the workload does not see is
