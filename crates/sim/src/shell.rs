@@ -5,6 +5,7 @@ use crate::call::{Call, Reply};
 use crate::codec;
 use crate::world::{World, workload};
 use ostler_engine::{Engine, Input, Output, Source};
+use ostler_lifecycle::{Act, Effect, due_effect};
 use ostler_model::{EffectOutcome, EffectReport, FailureClass, Millis, Timestamp};
 use ostler_planner::Plan;
 use ostler_store::{CommitError, MemoryStore, Store, Term};
@@ -150,7 +151,9 @@ impl Shell {
                 let Source::Provider(provider) = source else { return (None, wishes) };
                 (Some(Input::Listed { provider, look }), wishes)
             }
-            Reply::Acted { effect, tries, outcome } if is_tried_again(&effect, tries, &outcome) => {
+            Reply::Acted { effect, tries, outcome }
+                if is_tried_again(&effect, tries, &outcome) && self.is_due(&effect) =>
+            {
                 (None, vec![Wish::SendAt(now + RETRY_AFTER, Call::Act(effect, tries + 1))])
             }
             Reply::Acted { effect, outcome, .. } => {
@@ -161,15 +164,22 @@ impl Shell {
         }
     }
 
+    /// Does its record still call for it? A launch that was withdrawn meanwhile is not tried again.
+    fn is_due(&self, effect: &Effect) -> bool {
+        let workload = workload();
+        let record = self.engine.records(&workload).find(|record| *record.id() == effect.instance);
+        record.and_then(due_effect).as_ref() == Some(effect)
+    }
+
     /// Its leadership ends with it.
     pub(crate) fn kill(self) {
         drop(self.store);
     }
 }
 
-fn is_tried_again(effect: &ostler_lifecycle::Effect, tries: u32, outcome: &EffectOutcome) -> bool {
+fn is_tried_again(effect: &Effect, tries: u32, outcome: &EffectOutcome) -> bool {
     let passing = |class| matches!(class, FailureClass::Transient | FailureClass::Throttled);
-    let launch = matches!(effect.act, ostler_lifecycle::Act::Launch { .. });
+    let launch = matches!(effect.act, Act::Launch { .. });
     launch && tries < LAUNCH_TRIES && matches!(outcome, EffectOutcome::Failed(f) if passing(f.class))
 }
 

@@ -31,6 +31,8 @@ pub struct World {
     pub tally: Tally,
     /// When something last went wrong, or a fault that lasts ends.
     pub troubled_until: Timestamp,
+    /// When the configuration last changed.
+    pub reconfigured_at: Timestamp,
     pub(crate) clouds: BTreeMap<ProviderId, FakeCloud>,
     pub(crate) store: MemoryStore,
     pub(crate) refusing: BTreeMap<PoolId, (Timestamp, FailureClass)>,
@@ -70,6 +72,7 @@ impl World {
             records: BTreeMap::new(),
             tally: Tally::default(),
             troubled_until: Timestamp(0),
+            reconfigured_at: Timestamp(0),
             clouds,
             store: MemoryStore::new(1),
             refusing: BTreeMap::new(),
@@ -171,6 +174,7 @@ impl World {
     }
 
     fn reconfigure(&mut self, happening: &Happening) {
+        self.reconfigured_at = self.now;
         for pool in &mut self.pools {
             match happening {
                 Happening::Bounds { pool: id, min, max } if *id == pool.id => {

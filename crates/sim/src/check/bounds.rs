@@ -6,7 +6,7 @@ use ostler_lifecycle::StateName;
 use ostler_model::{CloudInstance, PoolId};
 
 /// Machines whose own attempt was given up are left out: they came although Ostler had been told, or had to
-/// believe, that they would not. And bounds that were lowered hold for new machines only.
+/// believe, that they would not. And bounds that were lowered hold for machines that were decided on after that.
 #[derive(Debug)]
 pub(super) struct Bounds;
 
@@ -16,9 +16,8 @@ impl Check for Bounds {
     }
 
     fn after(&mut self, world: &World) -> Result<(), String> {
-        let new: Vec<&CloudInstance> =
-            world.machines().iter().filter(|machine| machine.created_at == Some(world.now)).collect();
-        for machine in new {
+        let new = world.machines().iter().filter(|machine| machine.created_at == Some(world.now));
+        for machine in new.filter(|machine| is_expected(world, machine) && !is_older_wish(world, machine)) {
             let Some(pool) = world.pool(&machine.pool) else { continue };
             let count = counted(world, Some(&pool.id));
             if count > u64::from(pool.max) {
@@ -31,6 +30,10 @@ impl Check for Bounds {
         }
         Ok(())
     }
+}
+
+fn is_older_wish(world: &World, machine: &CloudInstance) -> bool {
+    asked_for(world, machine).is_some_and(|record| record.since() <= world.reconfigured_at)
 }
 
 fn counted(world: &World, pool: Option<&PoolId>) -> u64 {
