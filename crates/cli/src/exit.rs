@@ -72,7 +72,11 @@ pub(crate) fn failed(trouble: &Trouble) -> Exit {
     if matches!(trouble, Trouble::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
         return Exit::Done;
     }
-    say(&format!("error: {trouble}"));
+    match trouble {
+        // Each of its mistakes says itself whether it is an error.
+        Trouble::Configuration(mistakes) => say(mistakes),
+        trouble => say(&format!("error: {trouble}")),
+    }
     Exit::Trouble
 }
 

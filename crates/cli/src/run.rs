@@ -134,7 +134,7 @@ impl Files {
     /// Reads everything; warnings go to the log.
     fn read(&self) -> Result<Configuration, String> {
         let path = self.path();
-        let text = read_file(path)?;
+        let text = read_file(path).map_err(|reason| format!("error: {reason}"))?;
         let env = |name: &str| std::env::var(name).ok();
         let loaded = if self.args.ray.is_some() {
             ostler_config::load_ray(&text, path, &env, &self.overrides)
