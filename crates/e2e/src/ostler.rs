@@ -42,6 +42,8 @@ pub struct Finished {
 /// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// When it was decided, in milliseconds since 1970.
+    pub at: u64,
     /// What it is about: `instance:i-1`, `pool:cpu` …
     pub subject: String,
     /// Its stable code.
@@ -133,7 +135,8 @@ impl<'a> Ostler<'a> {
         let entry = |line: &str| {
             let line: Value = serde_json::from_str(line).expect("the journal is JSON");
             let text = |name: &str| line[name].as_str().expect("a text").to_owned();
-            Entry { subject: text("subject"), code: text("code"), message: text("message") }
+            let at = line["at"].as_u64().expect("a time");
+            Entry { at, subject: text("subject"), code: text("code"), message: text("message") }
         };
         out.lines().map(entry).collect()
     }
@@ -143,9 +146,14 @@ impl<'a> Ostler<'a> {
     }
     /// Waits until the journal has an entry of this code.
     pub fn wait_for_entry(&self, code: &str) -> Entry {
-        wait_for(&format!("{code} in the journal"), || {
-            self.journal().into_iter().find(|entry| entry.code == code)
-        })
+        let mut last = Vec::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            wait_for(&format!("{code} in the journal"), || {
+                last = self.journal();
+                last.iter().find(|entry| entry.code == code).cloned()
+            })
+        }));
+        found.unwrap_or_else(|_| panic!("no {code} in the journal: {last:#?}"))
     }
 }
 

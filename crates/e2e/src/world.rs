@@ -57,8 +57,8 @@ impl Gate {
     pub fn script(&self, body: &str) -> String {
         format!(
             "import os, ray, time\nfrom ray.util.placement_group import placement_group\n\
-             ray.init(logging_level='ERROR')\n\
-             def gate():\n    while not os.path.exists('{}'): time.sleep(0.05)\n    return 1\n{body}\n",
+             ray.init(logging_level='ERROR')\nEND = '{}'\n\
+             def gate():\n    while not os.path.exists(END): time.sleep(0.05)\n    return 1\n{body}\n",
             self.0.display()
         )
     }
@@ -157,6 +157,7 @@ impl<'a> World<'a> {
                 (process.variable("RAY_CLOUD_INSTANCE_ID"), process.variable("OSTLER_LAUNCH_TOKEN"))
             {
                 let machine = machines.entry(id.to_owned()).or_default();
+                machine.instance = process.variable("OSTLER_INSTANCE_ID").unwrap_or_default().to_owned();
                 machine.tokens.insert(token.to_owned());
                 machine.pids.push(process.pid);
                 machine.raylets += usize::from(process.program == "raylet");
@@ -169,6 +170,8 @@ impl<'a> World<'a> {
 /// A machine of this host.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
+    /// The record that it was launched for.
+    pub instance: String,
     /// Raylets that run on it.
     pub raylets: usize,
     /// Its processes.

@@ -2,5 +2,9 @@
 //!
 //! Clusters run one after the other, and each serves a whole story, since a head takes its seconds to start.
 
+mod bad_input;
+mod faults;
 mod growth;
+mod kill;
+mod random;
 mod versions;
