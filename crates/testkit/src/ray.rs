@@ -10,6 +10,8 @@ use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -73,7 +75,9 @@ pub struct Cluster {
     environment: PathBuf,
     dir: TempDir,
     port: u16,
-    starts: u32,
+    starts: AtomicU32,
+    /// Nodes that were started, to be collected at the end.
+    nodes: Mutex<Vec<Child>>,
 }
 
 /// What came of a command.
@@ -112,7 +116,14 @@ impl Cluster {
         let environment = environment(&options.version);
         // Paths of sockets are short by law (107 bytes), and Ray puts 60 bytes of its own behind this one.
         let dir = tempfile::Builder::new().prefix("o").tempdir_in("/tmp").expect("a directory in /tmp");
-        let mut cluster = Self { options, environment, dir, port: free_port(), starts: 0 };
+        let cluster = Self {
+            options,
+            environment,
+            dir,
+            port: free_port(),
+            starts: AtomicU32::new(0),
+            nodes: Mutex::default(),
+        };
         cluster.start_head();
         cluster
     }
@@ -145,9 +156,8 @@ impl Cluster {
     }
 
     /// Starts the head (again), on the same port, and waits until it is up. The cluster behind it is a new one.
-    pub fn start_head(&mut self) {
-        self.starts += 1;
-        let log = format!("head-{}", self.starts);
+    pub fn start_head(&self) {
+        let log = format!("head-{}", self.starts.fetch_add(1, Ordering::Relaxed) + 1);
         let mut command = self.ray();
         command.args(["start", "--head", "--no-monitor", "--block", "--disable-usage-stats", "--num-cpus=0"]);
         command
@@ -161,6 +171,10 @@ impl Cluster {
         command.envs(self.options.head_environment.iter().map(|(name, value)| (name, value)));
         let mut child = self.spawn(command, &log);
         self.wait_until_up(&mut child, &log);
+        self.keep(child);
+    }
+    fn keep(&self, node: Child) {
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner).push(node);
     }
     fn wait_until_up(&self, child: &mut Child, log: &str) {
         wait_for(&format!("{log} to come up"), || {
@@ -189,6 +203,7 @@ impl Cluster {
         if !self.has_own_directories() {
             self.wait_until_up(&mut child, instance);
         }
+        self.keep(child);
     }
     /// Kills every process of a worker.
     pub fn kill_worker(&self, instance: &str) {
@@ -321,6 +336,10 @@ impl Drop for Cluster {
         }
         let cluster = self.cluster_mark();
         kill_all(|marks| marks.contains(&cluster.as_str()));
+        for mut node in self.nodes.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = node.kill(); // killed already, unless it lost its mark
+            let _ = node.wait();
+        }
     }
 }
 
