@@ -343,11 +343,11 @@ fn a_pool_below_its_minimum_is_found() {
         pool a would be left with 2, its minimum is 3 [minimum_kept]
     "#]],
     );
-    // A node of somebody else is one of the pool's.
+    // Nodes of somebody else are the pool's, too.
     let with_other = |world: &mut Snapshot| {
         two(world);
         let state = world.state.as_mut().expect("seen").result.as_mut().expect("seen");
-        state.nodes.push(node("other", NodeStatus::Idle));
+        state.nodes.extend(["other", "another"].map(|id| node(id, NodeStatus::Idle)));
     };
     let mut snapshot = world();
     with_other(&mut snapshot);

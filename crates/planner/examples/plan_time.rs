@@ -7,7 +7,7 @@
 
 use ostler_lifecycle::{Event, Instance};
 use ostler_model::{
-    CloudInstance, CloudPhase, EffectOutcome, EffectReport, Failure, FailureClass, LaunchCause, Node,
+    CloudInstance, CloudPhase, EffectOutcome, EffectReport, Failure, FailureClass, LaunchCause, Millis, Node,
     NodeKind, NodeStatus, Observed, Policy, Pool, Quantity, Resources, Timestamp, WorkloadState,
 };
 use ostler_planner::{Memory, Snapshot, plan};
@@ -20,10 +20,18 @@ const RUNS: u32 = 5;
 fn main() {
     println!("{:>9}  {:<22}  {:>9}  {:>9}", "instances", "what", "plan ms", "audit ms");
     for count in [1_000, 10_000] {
-        for (what, dead, gone) in
-            [("nothing changes", 0, 0), ("a tenth has died", 10, 0), ("pools were removed", 0, POOLS)]
-        {
-            let snapshot = snapshot(count, dead, gone);
+        for (what, dead, gone, idle) in [
+            ("nothing changes", 0, 0, 0),
+            ("a tenth has died", 10, 0, 0),
+            ("pools were removed", 0, POOLS, 0),
+            ("all are idle for long", 0, 0, 1_000),
+        ] {
+            let mut snapshot = snapshot(count, dead, gone);
+            let nodes = snapshot.state.iter_mut().filter_map(|look| look.result.as_mut().ok());
+            for node in nodes.flat_map(|state| &mut state.nodes).filter(|_| idle > 0) {
+                (node.status, node.idle) = (NodeStatus::Idle, Millis::secs(idle));
+                node.available = node.total.clone();
+            }
             let planned = plan(&snapshot);
             let plan_time = time(|| drop(plan(&snapshot)));
             let audit_time = time(|| drop(ostler_audit::check(&snapshot, &planned)));

@@ -20,6 +20,7 @@ mod nodes;
 mod outcomes;
 mod overdue;
 mod problem;
+mod remove;
 mod say;
 mod scale;
 mod session;

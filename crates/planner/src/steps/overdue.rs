@@ -48,7 +48,7 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
 fn has_odd_node(draft: &Draft<'_>, serial: Serial) -> bool {
     let cloud = draft.instances[&serial].state().cloud();
     let odd = |node: &Node| node.cloud.as_ref() == cloud && draft.is_odd(&node.id);
-    draft.snapshot.seen().is_some_and(|(state, _)| state.nodes.iter().any(odd))
+    !draft.odd.is_empty() && draft.snapshot.seen().is_some_and(|(state, _)| state.nodes.iter().any(odd))
 }
 
 /// A machine that comes late from the old attempt is claimed or adopted, see `machines`.

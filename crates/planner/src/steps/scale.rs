@@ -1,6 +1,7 @@
 //! Which machines should exist for this demand: asks the scoring policy and turns its answer into events.
 
-use super::problem::{Order, Question, problem};
+use super::problem::{Order, problem};
+use super::remove::removals;
 use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::{HoldReason, Reason};
@@ -8,11 +9,9 @@ use crate::report::DemandReport;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{EndCause, LaunchCause, PoolId, Scoring, Timestamp, WorkloadState};
-use ostler_packing::problem::{
-    Decision, Fault, FaultKind, Machine, Problem, Removal, RemovalCause, Unplaced,
-};
+use ostler_lifecycle::Instance;
+use ostler_model::{LaunchCause, PoolId, Scoring, Timestamp, WorkloadState};
+use ostler_packing::problem::{Decision, Fault, FaultKind, Machine, Problem, RemovalCause, Unplaced};
 use ostler_packing::{exact, ray};
 
 /// New records for launches; removals by how far each machine is. Without a head that is up nothing is launched
@@ -29,20 +28,7 @@ pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
         return;
     }
     remember_unneeded(draft, &decision);
-    let is_idle =
-        |removal: &&Removal| matches!(removal.cause, RemovalCause::Idle | RemovalCause::PendingIdle);
-    // What a bound takes counts before what idleness may take down to the minimum.
-    let (idle, bound): (Vec<&Removal>, Vec<&Removal>) = decision.removals.iter().partition(is_idle);
-    for removal in bound.into_iter().chain(idle) {
-        let serial = question.serials.get(removal.machine).copied().flatten();
-        let Some((serial, machine)) = serial.zip(question.problem.machines.get(removal.machine)) else {
-            continue;
-        };
-        let needed_by_min = is_idle(&removal) && !is_above_min(draft, &question, machine);
-        if may_go(machine, removal.cause) && !needed_by_min {
-            remove(draft, serial, end_cause(removal.cause), seen_at);
-        }
-    }
+    removals(draft, &question, &decision, seen_at);
     launch(draft, &question.problem, &decision);
 }
 
@@ -79,51 +65,6 @@ fn without_false_outdated(draft: &Draft<'_>, problem: &Problem, mut decision: De
 
 fn is_outdated(draft: &Draft<'_>, machine: &Machine) -> bool {
     machine.outdated || draft.pool(&machine.pool).is_none()
-}
-
-/// A policy may not know what is held (Ray's does not), nor that a node at work is not idle.
-fn may_go(machine: &Machine, cause: RemovalCause) -> bool {
-    let busy = machine.up.as_ref().is_some_and(|up| up.busy);
-    !(machine.keep || busy && cause == RemovalCause::Idle)
-}
-
-/// Would the pool keep its minimum without this machine? A machine that was asked to go counts for the policies
-/// until it does; one that follows it out because of that would be one too many.
-fn is_above_min(draft: &Draft<'_>, question: &Question, machine: &Machine) -> bool {
-    use StateName::{Allocated, Installing, Queued, Requested, Running};
-    let Some(pool) = draft.pool(&machine.pool) else { return true };
-    let stays = |i: &&Instance| {
-        let here = *i.pool() == pool.id;
-        here && matches!(i.state().name(), Queued | Requested | Allocated | Installing | Running)
-    };
-    let foreign = question.problem.machines.iter().zip(&question.serials);
-    let foreign = foreign.filter(|(m, serial)| serial.is_none() && m.pool == pool.id);
-    let staying = draft.instances.values().filter(stays).count() + foreign.count();
-    staying as u64 > u64::from(pool.min.min(pool.max))
-}
-
-/// The machine's stage decides how it goes: what does not exist is withdrawn, what the workload does not see is
-/// ended, what it does see is drained first, and what is already leaving is left alone.
-fn remove(draft: &mut Draft<'_>, serial: Serial, cause: EndCause, seen_at: Timestamp) {
-    let reason = Reason::Removed { cause };
-    match draft.instances[&serial].state().name() {
-        StateName::Queued => draft.apply(serial, Event::Withdrawn { cause }, reason),
-        StateName::Requested => {
-            // Should its machine come all the same, it is adopted and goes the way of any other.
-            draft.apply(serial, Event::LaunchRequeued, reason.clone());
-            draft.apply(serial, Event::Withdrawn { cause }, reason);
-        }
-        StateName::Allocated | StateName::Installing => {
-            draft.apply(serial, Event::TerminationRequested { cause }, reason);
-        }
-        // What was seen before the node came up, or came back from a drain that was refused, says nothing of it.
-        StateName::Running if seen_at > draft.instances[&serial].since() => {
-            let busy_grace = draft.snapshot.now + draft.snapshot.policy.drain_grace;
-            let deadline = (cause != EndCause::Idle).then_some(busy_grace);
-            draft.apply(serial, Event::DrainRequested { cause, deadline }, reason);
-        }
-        _ => {}
-    }
 }
 
 fn launch(draft: &mut Draft<'_>, problem: &Problem, decision: &Decision) {
@@ -238,14 +179,4 @@ fn floor_words(floor: &ostler_model::Floor) -> String {
     let tasks: Vec<String> =
         floor.tasks.iter().map(|t| alloc::format!("{} × ({})", t.count, t.shape)).collect();
     alloc::format!("standing request: {}", tasks.join(" + "))
-}
-
-const fn end_cause(cause: RemovalCause) -> EndCause {
-    match cause {
-        RemovalCause::Outdated => EndCause::Outdated,
-        RemovalCause::MaxPerPool => EndCause::MaxPerPool,
-        RemovalCause::MaxTotal => EndCause::MaxTotal,
-        RemovalCause::Idle => EndCause::Idle,
-        RemovalCause::PendingIdle => EndCause::PendingIdle,
-    }
 }

@@ -234,9 +234,7 @@ fn b76_terminate_queued_instances_max_workers() {
         inst i2 a requested
         ",
         expect![[r#"
-              i1: queued -> terminated for max_per_pool [removed_max_per_pool]
-              i2: requested -> queued [removed_max_per_pool]
-              i2: queued -> terminated for max_per_pool [removed_max_per_pool]
+            i1: queued -> terminated for max_per_pool [removed_max_per_pool]
         "#]],
     );
 }

@@ -15,12 +15,13 @@ fn over_max_picks_requested() {
         3,
         expect![[r#"
             round 1
-              q1: requested -> queued [removed_max_per_pool]
-              q1: queued -> terminated for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
             round 2
+              q1: requested -> allocated [machine_appeared]
+              q1: allocated -> terminating for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
             round 3
+              q1: terminating -> terminated for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
         "#]],
     );
@@ -34,12 +35,13 @@ fn over_max_picks_requested() {
         3,
         expect![[r#"
             round 1
-              q1: requested -> queued [removed_max_per_pool]
-              q1: queued -> terminated for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
             round 2
+              q1: requested -> allocated [machine_appeared]
+              q1: allocated -> terminating for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
             round 3
+              q1: terminating -> terminated for max_per_pool [removed_max_per_pool]
               r1: running stays, something runs on it
         "#]],
     );
@@ -58,19 +60,20 @@ fn over_max_picks_requested_with_other_work_to_do() {
         3,
         expect![[r#"
             round 1
-              q1: requested -> queued [removed_max_per_pool]
-              q1: queued -> terminated for max_per_pool [removed_max_per_pool]
               new3: new queued in b [launch_demand]
               new4: new queued in b [launch_demand]
               new3: queued -> requested [launch_turn]
               r1: running stays, something runs on it
               new4: queued waits: its pool grows by at most 1 at a time [held_speed]
             round 2
+              q1: requested -> allocated [machine_appeared]
               new3: requested -> allocated [machine_appeared]
+              q1: allocated -> terminating for max_per_pool [removed_max_per_pool]
               new4: queued -> requested [launch_turn]
               r1: running stays, something runs on it
             round 3
               new4: requested -> allocated [machine_appeared]
+              q1: terminating -> terminated for max_per_pool [removed_max_per_pool]
               new3: allocated -> running [node_joined]
               r1: running stays, something runs on it
         "#]],
