@@ -22,8 +22,8 @@ pub(crate) fn is_wrong_cluster(status: &Status) -> bool {
 
 /// Would another connection help?
 pub(crate) fn is_connection_trouble(status: &Status) -> bool {
-    use Code::{Aborted, Cancelled, DeadlineExceeded, Internal, Unavailable, Unknown};
-    matches!(status.code(), Unavailable | DeadlineExceeded | Internal | Unknown | Cancelled | Aborted)
+    use Code::{Cancelled, DeadlineExceeded, Internal, Unavailable, Unknown};
+    matches!(status.code(), Unavailable | DeadlineExceeded | Internal | Unknown | Cancelled)
 }
 
 pub(crate) fn timed_out(address: &str, call: &str, limit: Duration) -> WorkloadError {
