@@ -327,9 +327,8 @@ fn task_words(task: &Task) -> String {
 
 const fn kind(cause: LaunchCause) -> &'static str {
     match cause {
-        LaunchCause::Gang => "gang",
-        LaunchCause::Floor => "floor",
-        LaunchCause::Demand | LaunchCause::Min => "task",
+        LaunchCause::Demand => "task",
+        other => other.code(),
     }
 }
 
