@@ -157,6 +157,8 @@ impl Cluster {
 
     /// Starts the head (again), on the same port, and waits until it is up. The cluster behind it is a new one.
     pub fn start_head(&self) {
+        // Ray takes workers of the old head for that head, as long as this file says where it was.
+        let _ = fs::remove_file(self.dir.path().join("ray_current_cluster")); // there is none the first time
         let log = format!("head-{}", self.starts.fetch_add(1, Ordering::Relaxed) + 1);
         let mut command = self.ray();
         command.args(["start", "--head", "--no-monitor", "--block", "--disable-usage-stats", "--num-cpus=0"]);
@@ -325,8 +327,11 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         if std::thread::panicking() {
             #[allow(clippy::print_stderr, reason = "a failed test says where to look")]
-            for entry in
-                fs::read_dir(self.dir.path()).into_iter().flatten().flatten().filter(|e| e.path().is_file())
+            for entry in fs::read_dir(self.dir.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter(|e| e.path().is_file() && !e.file_name().to_string_lossy().contains(".db"))
             {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 let text = self.log(&name);

@@ -5,7 +5,7 @@ use ostler_e2e::{Gate, World, alone, pools, step};
 use ostler_testkit::ray::{Cluster, Options};
 
 /// Keeps one CPU in use until the gate opens; Ray may try the task again when its machine dies.
-const HOLD: &str = "
+pub(crate) const HOLD: &str = "
 work = ray.remote(num_cpus=1)(gate)
 print('sum', sum(ray.get([work.remote()])))";
 
