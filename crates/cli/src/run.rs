@@ -36,7 +36,7 @@ async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit
         trouble(ostler_daemon::DaemonError::Listen { address: api.listen, reason })
     })?;
     let address = listener.local_addr().unwrap_or(api.listen);
-    let rim = Arc::new(Rim::new(Arc::new(RealOutside), configuration).map_err(trouble)?);
+    let rim = Arc::new(Rim::new(Arc::new(RealOutside::default()), configuration).map_err(trouble)?);
     let options = Options {
         rim,
         store: Box::new(store),

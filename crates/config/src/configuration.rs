@@ -40,6 +40,71 @@ pub struct WorkloadConfig {
 pub enum WorkloadKind {
     /// A Ray cluster.
     Ray(RayConfig),
+    /// A Polars cluster.
+    Polars(PolarsConfig),
+}
+
+/// The scaling service of a Polars cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolarsConfig {
+    /// The service over REST.
+    pub rest: Option<PolarsRest>,
+    /// Where the service over gRPC listens.
+    pub grpc: Option<SocketAddr>,
+    /// The file with the token that callers must send.
+    pub token_file: Option<PathBuf>,
+    /// Whence callers may come; empty is from anywhere.
+    pub networks: Vec<Network>,
+    /// Others than this host may ask without any protection.
+    pub insecure: bool,
+    /// Bytes of a request at most.
+    pub max_body_bytes: usize,
+    /// When a worker is ready.
+    pub probe: PolarsProbe,
+}
+
+/// The service over REST.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolarsRest {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What stands before the paths: empty, or begins with `/` and does not end so.
+    pub path: String,
+    /// The file with such a path that is a secret.
+    pub secret_path_file: Option<PathBuf>,
+}
+
+/// Addresses that begin alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    /// One of its addresses.
+    pub address: std::net::IpAddr,
+    /// Bits that all of them share, from the left.
+    pub bits: u8,
+}
+
+/// How a worker shows that it is ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolarsProbe {
+    /// What is asked.
+    pub kind: PolarsProbeKind,
+    /// Between two questions.
+    pub interval: Millis,
+    /// No answer within this is a no.
+    pub timeout: Millis,
+}
+
+/// What is asked of a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolarsProbeKind {
+    /// Nothing: the provider says that its machine runs.
+    Running,
+    /// This port takes a connection.
+    Tcp(u16),
+    /// A GET of this path on this port gives a 2xx.
+    Http(u16, String),
+    /// This program ends with 0.
+    Command(Command),
 }
 
 /// How a Ray cluster is reached.

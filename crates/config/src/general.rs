@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-type Providers = BTreeMap<ProviderId, ProviderConfig>;
+pub(crate) type Providers = BTreeMap<ProviderId, ProviderConfig>;
 type ReadFile<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
 
 pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>, read: ReadFile<'_>) -> Configuration {
@@ -30,7 +30,9 @@ pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>, read: Rea
     check_one_address(notes, host, named.len());
     let mut workloads = Vec::new();
     for one in &named {
-        if one.section.has("cluster_yaml") {
+        if one.section.has_knob("rest") {
+            workloads.push(crate::polars::workload(one, host, &providers));
+        } else if one.section.has("cluster_yaml") {
             workloads.extend(from_cluster_file(one, host, read, &store, &mut providers));
         } else {
             workloads.push(workload(one, host, &providers));
@@ -117,7 +119,16 @@ pub(crate) fn check_bounds(section: &Section<'_, '_>, min_key: &str, min: u32, m
     }
 }
 
-fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> PoolConfig {
+/// What every kind of workload says of a pool.
+pub(crate) struct PoolParts {
+    pub(crate) id: PoolId,
+    pub(crate) provider: ProviderId,
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+    pub(crate) launch_hash: String,
+}
+
+pub(crate) fn pool_parts(one: &Named<'_, '_>, providers: &Providers) -> PoolParts {
     let section = &one.section;
     let provider = ProviderId::from(section.need::<String>("provider"));
     let known = providers.get(provider.as_str());
@@ -138,9 +149,15 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Po
         }
         None => serde_json::Value::Null,
     };
+    PoolParts { id: PoolId::from(one.name.as_str()), provider, min, max, launch_hash: launch_hash(&parts) }
+}
+
+fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> PoolConfig {
+    let PoolParts { id, provider, min, max, launch_hash } = pool_parts(one, providers);
+    let section = &one.section;
     let idle_timeout = section.get::<Limit>("idle_timeout").and_then(|limit| limit.0.or(Some(NEVER)));
     let pool = Pool {
-        id: PoolId::from(one.name.as_str()),
+        id,
         workload: workload.clone(),
         provider,
         resources: section.need("resources"),
@@ -149,7 +166,7 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Po
         max,
         idle_timeout,
         priority: section.need("priority"),
-        launch_hash: launch_hash(&parts),
+        launch_hash,
         instance_type: section.need("instance_type"),
     };
     PoolConfig { pool, template: section.json("template") }
@@ -224,6 +241,7 @@ fn policy(section: &Section<'_, '_>, host: &Host<'_>, pools: &[PoolConfig]) -> P
         launch_backoff_max: section.need("launch_backoff_max"),
         drain_grace: section.need("drain_grace"),
         install: false,
+        blind_pools: std::collections::BTreeSet::new(),
         timeouts: timeouts(&section.section("timeouts")),
     }
 }

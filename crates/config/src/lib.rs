@@ -14,6 +14,7 @@ mod general;
 mod hash;
 mod knob;
 mod mistake;
+mod polars;
 mod ray;
 mod read;
 mod table;
@@ -21,8 +22,9 @@ mod tree;
 mod value;
 
 pub use configuration::{
-    ApiConfig, Configuration, Deadlines, LocalProvider, Overrides, PoolConfig, ProviderConfig, RayAuth,
-    RayConfig, StoreConfig, WorkloadConfig, WorkloadKind,
+    ApiConfig, Configuration, Deadlines, LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe,
+    PolarsProbeKind, PolarsRest, PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig,
+    WorkloadKind,
 };
 pub use document::{error_table, reference_page, schema};
 pub use mistake::{Code, Mistake, Mistakes, Place, Severity};

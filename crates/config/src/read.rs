@@ -85,6 +85,11 @@ impl<'n, 't> Section<'n, 't> {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
+    /// Is there such a key in the section's table? Tells sections of different kinds apart.
+    pub(crate) fn has_knob(&self, key: &str) -> bool {
+        self.knobs.iter().any(|knob| knob.name == key)
+    }
+
     /// Was the key given a value?
     pub(crate) fn has(&self, key: &str) -> bool {
         self.entry(key).is_some()

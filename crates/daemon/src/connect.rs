@@ -1,21 +1,27 @@
 //! The real outside: which crate makes which kind of provider and workload.
 
+use crate::clock::duration;
 use crate::error::DaemonError;
 use crate::rim::{Connect, Connected};
 use ostler_config::{
-    Command, Configuration, LocalProvider, ProviderConfig, RayAuth, RayConfig, WorkloadKind,
+    Command, Configuration, LocalProvider, PolarsConfig, PolarsProbeKind, ProviderConfig, RayAuth, RayConfig,
+    WorkloadKind,
 };
 use ostler_model::{ProviderId, WorkloadId};
 use ostler_provider::Provider;
 use ostler_provider_local as local;
+use ostler_workload_polars::{self as polars, PolarsWorkload};
 use ostler_workload_ray::{Config as RayClient, RayWorkload, Token, TokenSource};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Connects to what the configuration names.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct RealOutside;
+#[derive(Debug, Clone, Default)]
+pub struct RealOutside {
+    polars: ostler_workload_polars::Sockets,
+}
 
 impl Connect for RealOutside {
     fn provider(&self, config: &Configuration, id: &ProviderId) -> Result<Arc<dyn Provider>, DaemonError> {
@@ -25,20 +31,73 @@ impl Connect for RealOutside {
                 let provider = opened.map_err(|error| DaemonError::Rim(format!("provider {id}: {error}")))?;
                 Ok(Arc::new(provider))
             }
-            None => Err(DaemonError::Rim(format!(
-                "provider {id} is not configured [OSTLER-D009]"
-            ))),
+            None => Err(DaemonError::Rim(format!("provider {id} is not configured [OSTLER-D009]"))),
         }
     }
 
     fn workload(&self, config: &Configuration, id: &WorkloadId) -> Result<Connected, DaemonError> {
         match config.workloads.iter().find(|workload| workload.id == *id).map(|workload| &workload.kind) {
             Some(WorkloadKind::Ray(ray)) => ray_workload(id, ray, config),
-            None => Err(DaemonError::Rim(format!(
-                "workload {id} is not configured [OSTLER-D009]"
-            ))),
+            Some(WorkloadKind::Polars(polars)) => self.polars_workload(id, polars, config),
+            None => Err(DaemonError::Rim(format!("workload {id} is not configured [OSTLER-D009]"))),
         }
     }
+}
+
+/// What the service is told, with the secrets read.
+fn polars_config(config: &PolarsConfig) -> Result<polars::Config, polars::PolarsError> {
+    let rest = config.rest.as_ref().map(|rest| {
+        let secret = rest.secret_path_file.as_deref().map(secret_path).transpose()?;
+        let (path, secret) = secret.map_or((rest.path.clone(), false), |path| (path, true));
+        Ok(polars::Rest { listen: rest.listen, path, secret })
+    });
+    let kind = match &config.probe.kind {
+        PolarsProbeKind::Running => polars::ProbeKind::Running,
+        PolarsProbeKind::Tcp(port) => polars::ProbeKind::Tcp(*port),
+        PolarsProbeKind::Http(port, path) => polars::ProbeKind::Http(*port, path.clone()),
+        PolarsProbeKind::Command(Command::Words(words)) => polars::ProbeKind::Command(words.clone()),
+        PolarsProbeKind::Command(Command::Shell(text)) => {
+            polars::ProbeKind::Command(vec!["/bin/sh".to_owned(), "-c".to_owned(), text.clone()])
+        }
+    };
+    let network =
+        |network: &ostler_config::Network| polars::Network { address: network.address, bits: network.bits };
+    let probe = &config.probe;
+    Ok(polars::Config {
+        rest: rest.transpose()?,
+        grpc: config.grpc,
+        token: config.token_file.as_deref().map(token).transpose()?,
+        networks: config.networks.iter().map(network).collect(),
+        insecure: config.insecure,
+        max_body_bytes: config.max_body_bytes,
+        probe: polars::Probe { kind, interval: duration(probe.interval), timeout: duration(probe.timeout) },
+    })
+}
+
+fn token(file: &Path) -> Result<polars::Token, polars::PolarsError> {
+    polars::Token::new(&secret(file)?).ok_or_else(|| unusable(file, "it is empty"))
+}
+
+/// A path that nobody guesses.
+fn secret_path(file: &Path) -> Result<String, polars::PolarsError> {
+    /// As many bits as a good password, in letters and digits.
+    const SHORTEST: usize = 16;
+    let text = secret(file)?;
+    let path = text.trim().trim_matches('/');
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
+    if path.len() < SHORTEST || !path.chars().all(fits) {
+        let why = "it must hold one path of at least 16 letters, digits, `-`, `_`, `.` and `~`";
+        return Err(unusable(file, why));
+    }
+    Ok(format!("/{path}"))
+}
+
+fn secret(file: &Path) -> Result<String, polars::PolarsError> {
+    std::fs::read_to_string(file).map_err(|error| unusable(file, &error.to_string()))
+}
+
+fn unusable(file: &Path, reason: &str) -> polars::PolarsError {
+    polars::PolarsError::Secret { what: file.display().to_string(), reason: reason.to_owned() }
 }
 
 fn local_config(config: &LocalProvider) -> local::LocalConfig {
@@ -55,6 +114,28 @@ fn local_config(config: &LocalProvider) -> local::LocalConfig {
     }
 }
 
+impl RealOutside {
+    fn polars_workload(
+        &self,
+        id: &WorkloadId,
+        config: &PolarsConfig,
+        all: &Configuration,
+    ) -> Result<Connected, DaemonError> {
+        let of =
+            all.workloads.iter().filter(|workload| workload.id == *id).flat_map(|workload| &workload.pools);
+        let providers = of.map(|pool| pool.pool.provider.clone()).collect();
+        let started =
+            polars_config(config).and_then(|config| PolarsWorkload::start(config, providers, &self.polars));
+        let service = started.map_err(|error| DaemonError::Rim(format!("workload {id}: {error}")))?;
+        Ok(Connected {
+            workload: Arc::new(service),
+            kind: "polars",
+            environment: BTreeMap::new(),
+            name_variable: Some(ostler_workload_polars::NAME_VARIABLE),
+        })
+    }
+}
+
 fn ray_workload(id: &WorkloadId, ray: &RayConfig, config: &Configuration) -> Result<Connected, DaemonError> {
     let (token, mut environment) =
         auth(&ray.auth).map_err(|error| DaemonError::Rim(format!("workload {id}: {error}")))?;
@@ -65,7 +146,12 @@ fn ray_workload(id: &WorkloadId, ray: &RayConfig, config: &Configuration) -> Res
         metrics_address: Some(config.api.listen.to_string()),
         ..RayClient::new(ray.address.clone())
     };
-    Ok(Connected { workload: Arc::new(RayWorkload::new(client)), kind: "ray", environment })
+    Ok(Connected {
+        workload: Arc::new(RayWorkload::new(client)),
+        kind: "ray",
+        environment,
+        name_variable: None,
+    })
 }
 
 /// Where our token comes from, and what a machine needs to find the same one.

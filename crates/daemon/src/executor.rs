@@ -83,6 +83,9 @@ impl Executor {
             return Err(Failure { class: FailureClass::Permanent, message });
         };
         let pool = &context.pool.pool;
+        let mut environment = context.environment;
+        let name = context.name_variable.map(|name| (name.to_owned(), effect.instance.to_string()));
+        environment.extend(name);
         let spec = LaunchSpec {
             workload: workload.clone(),
             pool: effect.pool.clone(),
@@ -94,7 +97,7 @@ impl Executor {
             labels: pool.labels.clone(),
             tags: std::collections::BTreeMap::new(),
             template: context.pool.template.clone(),
-            environment: context.environment,
+            environment,
         };
         let mut again = LAUNCH_AGAIN.iter();
         loop {

@@ -10,6 +10,7 @@
 mod board;
 mod clock;
 mod connect;
+mod desk;
 mod error;
 mod executor;
 mod keeper;

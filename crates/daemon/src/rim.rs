@@ -35,6 +35,8 @@ pub struct Connected {
     pub kind: &'static str,
     /// Variables for each machine. May hold secrets.
     pub environment: BTreeMap<String, String>,
+    /// The variable that tells a machine's program its name, where that is the record's id.
+    pub name_variable: Option<&'static str>,
 }
 
 /// The outside as it is configured now. Cheap to share; a reload replaces its parts.
@@ -58,6 +60,7 @@ pub(crate) struct LaunchContext {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) pool: PoolConfig,
     pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) name_variable: Option<&'static str>,
 }
 
 impl Rim {
@@ -101,6 +104,11 @@ impl Rim {
         Ok(())
     }
 
+    /// Every workload.
+    pub(crate) fn workloads(&self) -> Vec<(WorkloadId, Connected)> {
+        self.lock().workloads.iter().map(|(id, connected)| (id.clone(), connected.clone())).collect()
+    }
+
     /// What is looked at.
     pub(crate) fn sources(&self) -> Vec<(Source, Arc<Notify>)> {
         self.lock().pokes.iter().map(|(source, poke)| (source.clone(), poke.clone())).collect()
@@ -139,8 +147,9 @@ impl Rim {
         let parts = self.lock();
         let pool = parts.pool(workload, pool)?.clone();
         let provider = parts.providers.get(&pool.pool.provider)?.clone();
-        let environment = parts.workloads.get(workload)?.environment.clone();
-        Some(LaunchContext { provider, pool, environment })
+        let connected = parts.workloads.get(workload)?;
+        let (environment, name_variable) = (connected.environment.clone(), connected.name_variable);
+        Some(LaunchContext { provider, pool, environment, name_variable })
     }
 
     /// The workloads for the engine.
@@ -153,6 +162,10 @@ impl Rim {
                 |pool: &PoolConfig| provider_of(pool).is_none_or(|p| p.capabilities().joins_by_itself);
             let mut policy = workload.policy.clone();
             policy.install = policy.install || !workload.pools.iter().all(joins);
+            let blind =
+                |pool: &&PoolConfig| provider_of(pool).is_some_and(|p| p.capabilities().chooses_victims);
+            policy.blind_pools =
+                workload.pools.iter().filter(blind).map(|pool| pool.pool.id.clone()).collect();
             Setup {
                 workload: workload.id.clone(),
                 policy,

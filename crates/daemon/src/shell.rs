@@ -2,6 +2,7 @@
 
 use crate::board::Board;
 use crate::clock::{now, until};
+use crate::desk::Desk;
 use crate::error::DaemonError;
 use crate::executor::Executor;
 use crate::keeper::Keeper;
@@ -58,6 +59,7 @@ pub async fn run(
     let (keeper, lost) = Keeper::start(options.store, options.lease, sender.clone())?;
     let board = Arc::new(Board::new(options.rim.clone()));
     on_board(board.clone());
+    let (desk, mut wishes) = Desk::new();
     let (reloads, mut configurations) = mpsc::channel(1);
     let watcher = tokio::spawn(reload::watch(options.loader, reloads));
     let mut shell = Shell {
@@ -68,6 +70,7 @@ pub async fn run(
         sources: Sources::new(options.rim.clone(), sender),
         rim: options.rim,
         snapshots: BTreeMap::new(),
+        desk,
         board,
         keeper,
         wake_at: None,
@@ -87,6 +90,10 @@ pub async fn run(
                 Some(input) => shell.handle(input),
                 None => break Err(DaemonError::Part("the loop's inputs")),
             },
+            Some((workload, asked)) = wishes.recv() => {
+                let input = shell.desk.take(now(), workload, asked);
+                shell.handle(input);
+            }
             Some(configuration) = configurations.recv() => shell.reconfigure(configuration),
             () = wake => {
                 shell.wake_at = None;
@@ -114,6 +121,8 @@ struct Shell {
     sources: Sources,
     /// The snapshot of each workload's newest plan, to be saved if the plan turns out to be bad.
     snapshots: BTreeMap<WorkloadId, Arc<Snapshot>>,
+    /// Requests from outside.
+    desk: Desk,
     wake_at: Option<Timestamp>,
 }
 
@@ -126,6 +135,7 @@ impl Shell {
     fn configured(&mut self) {
         self.sources.follow_rim();
         self.board.follow_rim();
+        self.desk.follow_rim(&self.rim);
         self.handle(Input::Configured(self.rim.setups()));
     }
 
@@ -141,9 +151,11 @@ impl Shell {
 
     fn handle(&mut self, input: Input) {
         self.board.seen(&input);
+        self.desk.tell(&self.rim, &input);
         for output in self.engine.handle(now(), input) {
             self.act(output);
         }
+        self.desk.show(now(), &self.engine);
     }
 
     fn act(&mut self, output: Output) {
@@ -162,6 +174,7 @@ impl Shell {
                 self.executor.run(workload, effect, idle);
             }
             Output::Publish { workload, plan } => self.publish(&workload, &plan),
+            Output::Reply { id, answer } => self.desk.reply(id, answer),
             Output::Look(source) => self.rim.poke(&source),
             Output::WakeAt(at) => self.wake_at = Some(self.wake_at.map_or(at, |known| known.min(at))),
             Output::Alarm(alarm) => self.alarm(alarm),

@@ -14,6 +14,8 @@ use tokio::task::JoinHandle;
 /// Between two listings of a provider when nothing changes. A machine that dies is noticed by its workload
 /// first; the listing must only catch up.
 const LIST_EVERY: Duration = Duration::from_secs(5);
+/// Between two looks at a workload that knocks when something has changed: only lost knocks are caught up on.
+const PROBED_EVERY: Duration = Duration::from_secs(1);
 /// A poked source is looked at again after these waits: what was asked for shows a little later.
 const HURRY: [Duration; 4] = [
     Duration::from_millis(100),
@@ -130,7 +132,8 @@ fn interval(source: &Source, rim: &Rim) -> Duration {
             let kind = config.workloads.iter().find(|w| w.id == *id).map(|w| &w.kind);
             match kind {
                 Some(ostler_config::WorkloadKind::Ray(ray)) => duration(ray.poll_interval),
-                _ => LIST_EVERY,
+                Some(ostler_config::WorkloadKind::Polars(_)) => PROBED_EVERY,
+                None => LIST_EVERY,
             }
         }),
     }

@@ -1,14 +1,16 @@
 //! The loop.
 
 use crate::input::{Input, Setup};
-use crate::output::{Alarm, Output, Source};
+use crate::output::{Alarm, Declined, Output, Source};
 use crate::room::{Room, Stage};
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::Act;
-use ostler_model::{CloudInstance, EffectOutcome, EffectReport, Observed, ProviderId, Timestamp, WorkloadId};
+use ostler_model::{
+    CloudInstance, EffectOutcome, EffectReport, Observed, ProviderId, Scale, Scoring, Timestamp, WorkloadId,
+};
 use ostler_planner::Plan;
 
 /// Decides when to plan, and hands out effects once their plan is committed.
@@ -34,6 +36,13 @@ impl Engine {
         self.rooms.get(workload)?.state.as_ref()
     }
 
+    /// What to show of a workload that is scaled to a target; `None` before its records have been read.
+    pub fn scale(&self, now: Timestamp, workload: &WorkloadId) -> Option<Scale> {
+        let room = self.rooms.get(workload).filter(|room| room.loaded)?;
+        let by_target = room.setup.policy.scoring == Scoring::Target;
+        by_target.then(|| room.standing(now, &room.memory, &self.listings).scale())
+    }
+
     /// Takes in one thing that happened and says what to do about it.
     pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Output> {
         let mut outputs = Vec::new();
@@ -44,6 +53,7 @@ impl Engine {
                     room.version = version;
                     room.records = instances.into_iter().map(|i| (i.id().clone(), i)).collect();
                     room.memory = memory;
+                    room.loaded = true;
                     room.stage = Stage::Idle;
                     room.dirty = true;
                     run_due(now, room, &mut outputs);
@@ -61,15 +71,19 @@ impl Engine {
                 }
                 self.listings.insert(provider, look);
             }
-            Input::Planned { workload, plan } => self.planned(&workload, plan, &mut outputs),
+            Input::Planned { workload, plan } => self.planned(now, &workload, plan, &mut outputs),
             Input::PlanFailed { workload, message } => self.plan_failed(workload, message, &mut outputs),
             Input::Committed { workload, version } => self.committed(now, &workload, version, &mut outputs),
             Input::CommitRefused { workload } => {
                 if let Some(room) = self.rooms.get_mut(&workload) {
-                    room.stage = Stage::Loading;
+                    room.take_back();
                     outputs.push(Output::Load { workload });
                 }
             }
+            Input::Asked { workload, request } => match self.rooms.get_mut(&workload) {
+                Some(room) => room.ask(now, request, &mut outputs),
+                None => outputs.push(Output::Reply { id: request.id, answer: Err(Declined::Unavailable) }),
+            },
             Input::EffectEnded { workload, report } => self.effect_ended(&workload, report, &mut outputs),
             Input::Tick => {
                 for room in self.rooms.values_mut() {
@@ -81,12 +95,21 @@ impl Engine {
                 }
             }
         }
+        for room in self.rooms.values_mut().filter(|room| matches!(room.stage, Stage::Idle)) {
+            room.answer(now, &self.listings, &mut outputs);
+        }
         self.plan_what_is_due(now, &mut outputs);
         outputs
     }
 
     fn configured(&mut self, setups: Vec<Setup>, outputs: &mut Vec<Output>) {
-        self.rooms.retain(|workload, _| setups.iter().any(|setup| setup.workload == *workload));
+        self.rooms.retain(|workload, room| {
+            let stays = setups.iter().any(|setup| setup.workload == *workload);
+            if !stays {
+                room.decline_all(outputs);
+            }
+            stays
+        });
         for setup in setups {
             match self.rooms.get_mut(&setup.workload) {
                 Some(room) => {
@@ -104,13 +127,16 @@ impl Engine {
 
     /// Judges a plan and has it written. A plan that breaks a promise is dropped; nothing else is tried until
     /// something new is seen.
-    fn planned(&mut self, workload: &WorkloadId, plan: Plan, outputs: &mut Vec<Output>) {
+    fn planned(&mut self, now: Timestamp, workload: &WorkloadId, plan: Plan, outputs: &mut Vec<Output>) {
         let Some(room) = self.rooms.get_mut(workload) else { return };
         let stage = core::mem::replace(&mut room.stage, Stage::Idle);
         let Stage::Planning(snapshot) = stage else {
             room.stage = stage; // an answer that nobody waits for
             return;
         };
+        if room.gives_way(now, &self.listings, outputs) {
+            return;
+        }
         let findings = ostler_audit::check(&snapshot, &plan);
         if !findings.is_empty() {
             let workload = workload.clone();
@@ -141,6 +167,10 @@ impl Engine {
     fn committed(&mut self, now: Timestamp, workload: &WorkloadId, version: u64, outputs: &mut Vec<Output>) {
         let Some(room) = self.rooms.get_mut(workload) else { return };
         let stage = core::mem::replace(&mut room.stage, Stage::Idle);
+        if let Stage::Accepting(plan, answered) = stage {
+            room.accepted(&plan, version, answered, outputs);
+            return;
+        }
         let Stage::Committing(plan, snapshot) = stage else {
             room.stage = stage;
             return;

@@ -4,7 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::Instance;
 use ostler_model::{
-    CloudInstance, EffectReport, Observed, Policy, Pool, ProviderId, WorkloadId, WorkloadState,
+    CloudInstance, EffectReport, Observed, Policy, Pool, ProviderId, Timestamp, Wish, WorkloadId,
+    WorkloadState,
 };
 use ostler_planner::{Memory, Plan};
 
@@ -73,8 +74,27 @@ pub enum Input {
         /// How.
         report: EffectReport,
     },
+    /// Somebody outside asks for a number of workers; answered by a [`Reply`](crate::Output::Reply) once what it
+    /// changes is on disk.
+    Asked {
+        /// Of whom.
+        workload: WorkloadId,
+        /// What.
+        request: Request,
+    },
     /// Time passed.
     Tick,
+}
+
+/// A wish from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The shell's number for it, never used twice.
+    pub id: u64,
+    /// What is wished.
+    pub wish: Wish,
+    /// Nobody waits for the answer any longer; from then on it changes nothing.
+    pub give_up_at: Timestamp,
 }
 
 /// One workload of the configuration.

@@ -12,8 +12,9 @@ mod effects;
 mod engine;
 mod input;
 mod output;
+mod requests;
 mod room;
 
 pub use engine::Engine;
-pub use input::{Input, Setup};
-pub use output::{Alarm, Output, Source};
+pub use input::{Input, Request, Setup};
+pub use output::{Alarm, Declined, Output, Source};

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ostler_audit::Finding;
 use ostler_lifecycle::Effect;
 use ostler_model::{ProviderId, Timestamp, WorkloadId};
-use ostler_planner::{Plan, Snapshot};
+use ostler_planner::{Plan, Snapshot, WishRefusal};
 
 /// Something to do. The shell does them in order; each ends in an [`Input`](crate::Input), except where noted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,12 +44,30 @@ pub enum Output {
         /// What was decided (empty of steps if nothing had to be), and the whole picture.
         plan: Arc<Plan>,
     },
+    /// Answer a request: what it changes is on disk, or nothing has changed. Nothing comes back.
+    Reply {
+        /// The request's number.
+        id: u64,
+        /// Accepted, or why not.
+        answer: Result<(), Declined>,
+    },
     /// Look at this sooner than planned: something about it has just changed.
     Look(Source),
     /// Give a [`Tick`](crate::Input::Tick) at this time.
     WakeAt(Timestamp),
     /// Somebody should know. Nothing comes back.
     Alarm(Alarm),
+}
+
+/// Why a request is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Declined {
+    /// It cannot be done as it is.
+    Refused(WishRefusal),
+    /// It could not be written in time, or there is no such workload any longer. Ask again.
+    Unavailable,
+    /// Too many wait already. Ask again later.
+    Overloaded,
 }
 
 /// Something that is looked at.

@@ -1,13 +1,14 @@
 //! What the engine knows of one workload.
 
 use crate::effects::Effects;
-use crate::input::Setup;
-use alloc::collections::{BTreeMap, BTreeSet};
+use crate::input::{Request, Setup};
+use crate::requests::Answered;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::Instance;
 use ostler_model::{CloudInstance, EffectReport, InstanceId, Observed, ProviderId, Timestamp, WorkloadState};
-use ostler_planner::{Memory, Plan, Snapshot};
+use ostler_planner::{Listings, Memory, Plan, Snapshot, Standing};
 
 /// One workload: its records, the freshest look at it, and what is under way.
 #[derive(Debug)]
@@ -22,6 +23,12 @@ pub(crate) struct Room {
     pub(crate) stage: Stage,
     /// Something was seen that the last snapshot did not hold.
     pub(crate) dirty: bool,
+    /// Its records have been read once.
+    pub(crate) loaded: bool,
+    /// Requests that wait for their turn, in the order in which they came.
+    pub(crate) requests: VecDeque<Request>,
+    /// The last plan was dropped for the sake of requests: the next one goes first.
+    pub(crate) gave_way: bool,
 }
 
 /// What is under way for a workload; at most one thing is.
@@ -35,6 +42,8 @@ pub(crate) enum Stage {
     Planning(Arc<Snapshot>),
     /// A plan is being written.
     Committing(Arc<Plan>, Arc<Snapshot>),
+    /// What requests change is being written.
+    Accepting(Arc<Plan>, Vec<Answered>),
 }
 
 /// Reports that wait for a plan are bounded: beyond this the oldest goes. A report that is lost costs a
@@ -53,12 +62,36 @@ impl Room {
             effects: Effects::default(),
             stage: Stage::Loading,
             dirty: false,
+            loaded: false,
+            requests: VecDeque::new(),
+            gave_way: false,
         }
     }
 
     /// Providers that must have been looked at once before anything is decided.
     pub(crate) fn providers(&self) -> BTreeSet<&ProviderId> {
         self.setup.pools.iter().map(|pool| &pool.provider).collect()
+    }
+
+    /// Where it stands with this memory, which may be newer than its own.
+    pub(crate) fn standing<'a>(
+        &'a self,
+        now: Timestamp,
+        memory: &'a Memory,
+        listings: &'a Listings,
+    ) -> Standing<'a> {
+        let mut instances: Vec<&Instance> = self.records.values().collect();
+        instances.sort_by_key(|instance| instance.serial());
+        Standing {
+            now,
+            workload: &self.setup.workload,
+            policy: &self.setup.policy,
+            pools: &self.setup.pools,
+            memory,
+            instances,
+            listings,
+            state: self.state.as_ref(),
+        }
     }
 
     pub(crate) fn push_report(&mut self, report: EffectReport) {

@@ -15,6 +15,8 @@ pub enum LaunchCause {
     Gang,
     /// Waiting requests.
     Demand,
+    /// A number of workers that somebody asked for (Polars: `amount`).
+    Target,
 }
 
 /// Why a machine ends.
@@ -49,6 +51,8 @@ pub enum EndCause {
     Replaced,
     /// Somebody asked for it.
     Asked,
+    /// There are more workers than were asked for.
+    Surplus,
 }
 
 impl LaunchCause {
@@ -59,6 +63,7 @@ impl LaunchCause {
             Self::Floor => "floor",
             Self::Gang => "gang",
             Self::Demand => "demand",
+            Self::Target => "target",
         }
     }
 }
@@ -81,6 +86,7 @@ impl EndCause {
             Self::Vanished => "vanished",
             Self::Replaced => "replaced",
             Self::Asked => "asked",
+            Self::Surplus => "surplus",
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod observation;
 pub mod policy;
 pub mod pool;
 pub mod quantity;
+pub mod target;
 pub mod time;
 
 pub use cause::{EndCause, LaunchCause};
@@ -29,4 +30,5 @@ pub use observation::{EffectOutcome, EffectReport, Failure, FailureClass, Observ
 pub use policy::{Policy, Scoring, Timeouts};
 pub use pool::{NodeKind, Pool};
 pub use quantity::{Quantity, Resources};
+pub use target::{Scale, Target, Wish};
 pub use time::{Millis, Timestamp};

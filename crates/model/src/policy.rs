@@ -2,6 +2,7 @@
 
 use crate::id::PoolId;
 use crate::time::Millis;
+use alloc::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 /// The knobs of one workload.
@@ -35,6 +36,9 @@ pub struct Policy {
     pub drain_grace: Millis,
     /// Machines are prepared by us after they exist (Ray: node updaters); otherwise they join by themselves.
     pub install: bool,
+    /// Pools whose provider decides itself which machine ends: they do not shrink while any worker is protected.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub blind_pools: BTreeSet<PoolId>,
     /// When a record that does not move on is helped along.
     pub timeouts: Timeouts,
 }
@@ -48,6 +52,8 @@ pub enum Scoring {
     Ray,
     /// Every decision as Ray 2.60.0 makes it.
     RayExact,
+    /// So many workers as somebody asked for, whatever they do (`docs/adr/0006-targets.md`).
+    Target,
 }
 
 /// How long a record may stay in a state; strictly longer is overdue. Defaults are Ray 2.60.0's.
@@ -104,6 +110,7 @@ impl Default for Policy {
             launch_backoff_max: Millis::secs(600),
             drain_grace: Millis::secs(600),
             install: false,
+            blind_pools: BTreeSet::new(),
             timeouts: Timeouts::default(),
         }
     }

@@ -10,4 +10,5 @@ pub mod exact;
 pub mod problem;
 pub mod ray;
 pub mod ray_exact;
+pub mod target;
 pub mod why;

@@ -5,6 +5,7 @@ use crate::plan::{Note, Plan, Severity, Step, Subject};
 use crate::reason::{HoldReason, Reason};
 use crate::report::Report;
 use crate::snapshot::Snapshot;
+use crate::standing::Names;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -119,6 +120,15 @@ impl<'a> Draft<'a> {
         entry.reason = reason.or(entry.reason.take());
     }
 
+    /// Is it a worker that must not be removed, as the one who asked last said?
+    pub(crate) fn is_protected(&self, serial: Serial) -> bool {
+        let Some(target) = self.memory.target.as_ref().filter(|target| !target.wish.keep.is_empty()) else {
+            return false;
+        };
+        let names = Names::of_listings(&self.snapshot.listings, &self.snapshot.workload);
+        self.instances.get(&serial).is_some_and(|instance| target.wish.keep.contains(names.of(instance)))
+    }
+
     /// Serials of the records for which `wanted` holds, oldest first.
     pub(crate) fn serials(&self, wanted: impl Fn(&Instance) -> bool) -> Vec<Serial> {
         self.instances.values().filter(|i| wanted(i)).map(Instance::serial).collect()
@@ -163,6 +173,8 @@ impl<'a> Draft<'a> {
         // What was reported before still holds for all we know.
         self.reported = self.memory.reported.clone();
         self.note(Subject::Workload, Severity::Error, Reason::WorkloadHeld { why });
+        // Nodes had no chance to be listed: their time to be heard of again begins anew.
+        self.memory.missing_since.clear();
         self.finish()
     }
 

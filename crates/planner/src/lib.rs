@@ -8,16 +8,20 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod desk;
 mod draft;
 mod memory;
 mod plan;
 mod reason;
 mod report;
 mod snapshot;
+mod standing;
 mod steps;
 
-pub use memory::{Memory, PoolMemory, Refusal};
+pub use desk::{Refusal as WishRefusal, Verdict};
+pub use memory::{Memory, PoolMemory, Refusal, RefusedWish};
 pub use plan::{Note, Plan, Severity, Step, Subject, plan};
 pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};
-pub use report::{DemandReport, InstanceReport, PoolReport, Report};
+pub use report::{DemandReport, InstanceReport, PoolReport, Report, TargetReport};
 pub use snapshot::Snapshot;
+pub use standing::{Listings, Standing};

@@ -2,7 +2,7 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
-use ostler_model::{Failure, InstanceId, Millis, Policy, PoolId, Timestamp};
+use ostler_model::{Failure, InstanceId, Millis, Policy, PoolId, Target, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The planner's memory of one workload.
@@ -20,6 +20,32 @@ pub struct Memory {
     pub missing_since: BTreeMap<InstanceId, Timestamp>,
     /// What has been reported and still holds: it is said once.
     pub reported: BTreeSet<String>,
+    /// What was asked for last and accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<Target>,
+    /// What was asked for since and refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedWish>,
+}
+
+/// A wish that was refused: workers of a pool would have had to go whose provider cannot spare the protected ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedWish {
+    /// When.
+    pub at: Timestamp,
+    /// How many workers were asked for.
+    pub amount: u32,
+    /// How many were protected.
+    pub kept: usize,
+    /// The pool.
+    pub pool: PoolId,
+}
+
+impl RefusedWish {
+    /// The same but for its time?
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        Self { at: self.at, ..other.clone() } == *self
+    }
 }
 
 /// What happened to one pool.

@@ -9,7 +9,7 @@ use crate::steps;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance};
-use ostler_model::{InstanceId, NodeId, PoolId, ProviderId};
+use ostler_model::{InstanceId, NodeId, PoolId, ProviderId, Scoring};
 use serde::{Deserialize, Serialize};
 
 /// What should happen, all of it or nothing.
@@ -108,7 +108,10 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     steps::nodes(&mut draft, state, seen_at);
     steps::outcomes(&mut draft);
     steps::overdue(&mut draft);
-    steps::scale(&mut draft, state, seen_at);
+    match snapshot.policy.scoring {
+        Scoring::Ray | Scoring::RayExact => steps::scale(&mut draft, state, seen_at),
+        Scoring::Target => steps::target(&mut draft),
+    }
     steps::terminate(&mut draft);
     steps::launch(&mut draft, state);
     steps::install(&mut draft);

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 use ostler_lifecycle::StateName;
-use ostler_model::{EndCause, Failure, LaunchCause, Millis, PoolId, Timestamp};
+use ostler_model::{EndCause, Failure, InstanceId, LaunchCause, Millis, PoolId, Timestamp};
 use ostler_packing::problem::{Fault, Keep, Unfit};
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +161,64 @@ pub enum Reason {
         /// The new one.
         session: String,
     },
+    /// A number of workers was asked for.
+    TargetAccepted {
+        /// Counts the wishes that were accepted.
+        seq: u64,
+        /// Workers in all.
+        amount: u32,
+        /// Workers that must stay.
+        keep: u32,
+        /// Workers that go first.
+        delete: u32,
+    },
+    /// A wish was outside of the bounds.
+    TargetClamped {
+        /// What was asked for.
+        amount: u32,
+        /// What is aimed for.
+        to: u32,
+        /// The fewest.
+        min: u32,
+        /// The most.
+        max: u32,
+    },
+    /// More workers must stay than were asked for.
+    KeepWins {
+        /// What was asked for, within the bounds.
+        amount: u32,
+        /// Workers that must stay.
+        keep: u32,
+    },
+    /// Names that no worker has, or none any longer.
+    NamesUnknown {
+        /// The first few.
+        first: alloc::vec::Vec<String>,
+        /// How many in all.
+        count: u32,
+    },
+    /// A wish was refused: the provider decides itself which machine ends, and some must stay.
+    TargetRefused {
+        /// What was asked for.
+        amount: u32,
+        /// The pool that would have to shrink.
+        pool: PoolId,
+    },
+    /// Workers are wanted that no pool can give just now.
+    TargetShort {
+        /// How many.
+        missing: u32,
+    },
+    /// Workers are too many and may not go.
+    TargetHeld {
+        /// How many.
+        surplus: u32,
+    },
+    /// A worker does not answer, and must stay.
+    KeptUnready {
+        /// For how long it has not.
+        after: Millis,
+    },
     /// An event did not fit its record; a fault in Ostler that cost this record only.
     Illegal {
         /// What was tried.
@@ -234,6 +292,7 @@ reasons! {
     Self::Wanted { cause: L::Floor } => "launch_floor", "A machine was wanted for a standing request for capacity (Ray: request_resources).", "";
     Self::Wanted { cause: L::Gang } => "launch_gang", "A machine was wanted for requests that are placed as a whole (Ray: a placement group).", "";
     Self::Wanted { cause: L::Demand } => "launch_demand", "A machine was wanted for waiting requests (Ray: tasks and actors).", "";
+    Self::Wanted { cause: L::Target } => "launch_target", "A machine was wanted for the number of workers that was asked for (Polars: amount).", "";
     Self::LaunchTurn => "launch_turn", "A queued launch was handed to the provider.", "";
     Self::LaunchHeld { why: H::ConcurrentLaunches { .. } } => "held_concurrent", "A launch waits, since as many are under way as may be.", "Raise max_concurrent_launches if the provider can take more.";
     Self::LaunchHeld { why: H::UpscalingSpeed { .. } } => "held_speed", "A launch waits, since its pool grows at the speed that is set.", "Raise upscaling_speed to grow faster.";
@@ -262,6 +321,8 @@ reasons! {
     Self::Removed { cause: E::Outdated } => "removed_outdated", "The machine was made from an older configuration.", "";
     Self::Removed { cause: E::PendingIdle } => "removed_pending_idle", "The machine was on its way and nothing has needed it for long.", "";
     Self::Removed { cause: E::PoolRefused } => "removed_pool_refused", "A queued launch was withdrawn, since its pool was refused; the demand goes elsewhere.", "";
+    Self::Removed { cause: E::Surplus } => "removed_surplus", "There were more workers than were asked for.", "";
+    Self::Removed { cause: E::Asked } => "removed_asked", "The worker was named as one that should go.", "";
     Self::Removed { .. } => "removed", "The machine was to be ended.", "";
     Self::DrainRejected { .. } => "drain_rejected", "The workload refused to let the node go, since it is in use again; it stays.", "";
     Self::DrainFailed { .. } => "drain_failed", "The workload could not be asked to let the node go; it stays.", "";
@@ -280,6 +341,14 @@ reasons! {
     Self::WorkloadHeld { .. } => "held_unobserved", "Nothing is decided for the workload while it cannot be observed.", "Is it up, is the address right, is the token right?";
     Self::ProviderHeld { .. } => "held_provider_failure", "Nothing is decided for the provider's pools while it cannot be listed.", "The message says why.";
     Self::SessionChanged { .. } => "session_changed", "The workload's control plane was replaced.", "";
+    Self::TargetAccepted { .. } => "target_accepted", "A number of workers was asked for and accepted; it holds until the next one.", "";
+    Self::TargetClamped { .. } => "target_clamped", "The number that was asked for is outside of the bounds; the nearest bound is aimed for.", "Change the pool's min or max to go further.";
+    Self::KeepWins { .. } => "target_keep_wins", "More workers must stay than were asked for; those stay.", "";
+    Self::NamesUnknown { .. } => "target_names_unknown", "Workers were named that are not there, or no longer; those names mean nothing.", "";
+    Self::TargetRefused { .. } => "target_refused", "Fewer workers were asked for while some must stay, of a provider that decides itself which machine ends; nothing was changed.", "Use a provider that can choose, or wait until no query runs.";
+    Self::TargetShort { .. } => "target_short", "Workers are wanted that no pool can give just now.", "See the pools' last refusals.";
+    Self::TargetHeld { .. } => "target_held", "There are more workers than were asked for, and the rest may not go: they are protected, or cannot be seen.", "";
+    Self::KeptUnready { .. } => "kept_unready", "A worker does not answer its probe, and stays since it is protected.", "Is the probe right? The one who asks says that a query runs there.";
     Self::Illegal { .. } => "illegal", "An event did not fit its record, which was left as it is. This is a fault in Ostler.", "Please report it with the recording.";
 }
 
@@ -331,7 +400,52 @@ impl fmt::Display for Reason {
             Self::Kept { why } => f.write_str(keep_words(*why)),
             Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
             Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),
+            Self::TargetAccepted { seq, amount, keep, delete } => {
+                write!(f, "wish {seq}: {amount} workers, {keep} to keep, {delete} to go first")
+            }
+            Self::TargetClamped { amount, to, min, max } => {
+                write!(f, "{amount} workers were asked for, {to} are aimed for (from {min} to {max})")
+            }
+            Self::KeepWins { amount, keep } => {
+                write!(f, "{keep} workers must stay, {amount} were asked for")
+            }
+            Self::NamesUnknown { first, count } => {
+                write!(f, "no worker is called {}", first.join(", "))?;
+                match *count as usize - first.len().min(*count as usize) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Self::TargetRefused { amount, pool } => {
+                write!(
+                    f,
+                    "{amount} workers were asked for: pool {pool} would shrink, whose provider cannot spare those that must stay"
+                )
+            }
+            Self::TargetShort { missing } => {
+                write!(f, "{missing} workers are wanted that no pool can give just now")
+            }
+            Self::TargetHeld { surplus } => write!(f, "{surplus} workers are too many and may not go"),
+            Self::KeptUnready { after } => write!(f, "has not answered for {after}, and must stay"),
             Self::Illegal { message } => f.write_str(message),
+        }
+    }
+}
+
+/// Names that a note lists; the rest are counted.
+const NAMES_SHOWN: usize = 5;
+/// Bytes of a name that a note shows: names come from outside.
+const NAME_SHOWN: usize = 64;
+
+impl Reason {
+    pub(crate) fn names_unknown(names: &[InstanceId]) -> Self {
+        let short = |name: &InstanceId| {
+            let text = name.as_str();
+            String::from(&text[..text.floor_char_boundary(NAME_SHOWN)])
+        };
+        Self::NamesUnknown {
+            first: names.iter().take(NAMES_SHOWN).map(short).collect(),
+            count: u32::try_from(names.len()).unwrap_or(u32::MAX),
         }
     }
 }
@@ -380,6 +494,7 @@ const fn words(cause: LaunchCause) -> &'static str {
         LaunchCause::Floor => "a standing request for capacity",
         LaunchCause::Gang => "requests that are placed as a whole",
         LaunchCause::Demand => "waiting requests",
+        LaunchCause::Target => "the number of workers that was asked for",
     }
 }
 
@@ -398,7 +513,8 @@ const fn end_words(cause: EndCause) -> &'static str {
         EndCause::InstallFailed => "it could not be prepared",
         EndCause::Vanished => "its machine vanished",
         EndCause::Replaced => "another node runs on its machine",
-        EndCause::Asked => "somebody asked for it",
+        EndCause::Asked => "it was named as one that should go",
+        EndCause::Surplus => "there are more workers than were asked for",
     }
 }
 

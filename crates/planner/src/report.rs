@@ -1,17 +1,20 @@
 //! The whole picture after a plan, for `status`, `explain`, and the workload.
 
 use crate::draft::{Explained, Serial};
-use crate::memory::Memory;
+use crate::memory::{Memory, RefusedWish};
 use crate::reason::{HoldReason, Reason};
 use crate::snapshot::Snapshot;
+use crate::standing::Standing;
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
 use ostler_model::{
-    CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Resources, Timestamp,
+    CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Resources, Scale, Target,
+    Timestamp,
 };
 use ostler_packing::problem::{Fault, Keep, Unfit};
+use ostler_packing::target::Answer;
 use serde::{Deserialize, Serialize};
 
 /// What is, and why.
@@ -29,6 +32,36 @@ pub struct Report {
     pub unplaced: Vec<DemandReport>,
     /// Records that are wrong.
     pub faults: Vec<Fault>,
+    /// What was asked for, of a workload that is scaled to a target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetReport>,
+}
+
+/// What was asked for last, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetReport {
+    /// The wish; `None`: nobody has asked yet.
+    pub target: Option<Target>,
+    /// What was asked for since and refused.
+    pub refused: Option<RefusedWish>,
+    /// What is shown outside.
+    pub scale: Scale,
+    /// Workers that no pool can give just now.
+    pub short: u32,
+    /// Workers that are too many and may not go.
+    pub held: u32,
+}
+
+impl TargetReport {
+    pub(crate) fn new(standing: &Standing<'_>, answer: &Answer) -> Self {
+        Self {
+            target: standing.memory.target.clone(),
+            refused: standing.memory.refused.clone(),
+            scale: standing.scale(),
+            short: answer.short,
+            held: answer.held,
+        }
+    }
 }
 
 /// One pool.
@@ -97,6 +130,20 @@ impl Report {
             instances: Vec::new(),
             unplaced: Vec::new(),
             faults: Vec::new(),
+            target: None,
+        }
+    }
+
+    /// A report of nothing, for plans that only take note of something.
+    pub(crate) fn empty(at: Timestamp) -> Self {
+        Self {
+            at,
+            hold: None,
+            pools: Vec::new(),
+            instances: Vec::new(),
+            unplaced: Vec::new(),
+            faults: Vec::new(),
+            target: None,
         }
     }
 

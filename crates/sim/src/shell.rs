@@ -91,6 +91,7 @@ impl Shell {
             Output::Run { effect, .. } => Wish::Send(Call::Act(effect, 0)),
             Output::Publish { plan, .. } => Wish::Published(plan),
             Output::Look(source) => return self.look(now, source).into_iter().collect(),
+            Output::Reply { .. } => return Vec::new(), // nobody asks in this world
             Output::WakeAt(at) => Wish::Give(at, Input::Tick),
             Output::Alarm(alarm) => Wish::Broken(format!("alarm: {alarm:?}")),
         };

@@ -350,6 +350,7 @@ const fn kind(output: &Output) -> &'static str {
         Output::Run { .. } => "run",
         Output::Publish { .. } => "publish",
         Output::Look(_) => "look",
+        Output::Reply { .. } => "reply",
         Output::WakeAt(_) => "wake",
         Output::Alarm(_) => "alarm",
     }

@@ -7,17 +7,19 @@
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod door;
 mod drain;
 mod error;
 pub mod fake;
 mod publish;
 
+pub use door::{Asked, Door, Inbox, Outcome};
 pub use drain::{DrainAnswer, DrainCause, DrainRequest};
 pub use error::WorkloadError;
 pub use publish::{Event, FailedLaunch, PendingInstance, PendingLaunch, Published, Severity};
 
 use async_trait::async_trait;
-use ostler_model::{NodeId, WorkloadState};
+use ostler_model::{CloudInstance, NodeId, ProviderId, WorkloadState};
 use std::fmt::Debug;
 
 /// One thing that asks for capacity.
@@ -57,6 +59,18 @@ pub trait Workload: Send + Sync + Debug {
     /// again in the next pass. A generation below one that was told already is ignored. After an `Err` the
     /// state was perhaps told; events of a failed call may be given again and then show twice.
     async fn publish(&self, status: &Published) -> Result<(), WorkloadError>;
+
+    /// Tells what one provider lists of this workload's machines, after each look; `None`: the look failed, and
+    /// what was told before stands. For workloads that must go and see themselves which of their machines are
+    /// ready; the others need not listen. Answers at once.
+    fn machines(&self, provider: &ProviderId, listed: Option<&[CloudInstance]>) {
+        let _ = (provider, listed);
+    }
+
+    /// Where requests from outside come in, if there are any.
+    fn door(&self) -> Option<&Door> {
+        None
+    }
 }
 
 /// What a workload can do beside the obligatory.

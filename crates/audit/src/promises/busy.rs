@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, State};
-use ostler_model::{EndCause, InstanceId, NodeStatus};
+use ostler_model::{EndCause, InstanceId, NodeStatus, Scoring};
 
 /// Drains for idleness of nodes that are at work, and ends of machines whose node is still there.
 pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
@@ -22,10 +22,16 @@ fn broken(world: &World<'_>, id: &InstanceId, event: &Event, from: &State) -> Op
             let busy = world.nodes.get(node).is_some_and(|node| node.status == NodeStatus::Running);
             (busy && !allowed).then(|| format!("{id} is at work and would be drained as {cause}"))
         }
+        // Who asks for a number of workers has said which of them may go: there is nothing to drain.
+        (Event::TerminationRequested { .. }, State::Running { .. }) if is_by_number(world) => None,
         // Only a node that was seen to go lets its machine go.
         (Event::TerminationRequested { cause }, State::Running { .. } | State::Draining { .. }) => {
             Some(format!("{id} runs and would be ended as {cause} without a drain"))
         }
         _ => None,
     }
+}
+
+fn is_by_number(world: &World<'_>) -> bool {
+    world.snapshot.policy.scoring == Scoring::Target
 }

@@ -5,13 +5,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ostler_lifecycle::{Event, StateName};
+use ostler_lifecycle::{Event, State, StateName};
 use ostler_model::{EndCause, NodeId, PoolId};
 
 /// Pools that idle removals take below their minimum.
 pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
-    let thinned: BTreeSet<&PoolId> =
-        world.events().filter(|(_, event)| is_idle_removal(event)).map(|(step, _)| &step.pool).collect();
+    let thinned =
+        world.moves().filter(|(_, event, from)| is_idle_removal(event, from)).map(|(step, ..)| &step.pool);
+    let thinned: BTreeSet<&PoolId> = thinned.collect();
     // Bounds over all pools come before a minimum.
     let capped = world.snapshot.policy.max_workers.is_some_and(|max| total_min(world) > u64::from(max));
     if thinned.is_empty() || capped {
@@ -29,13 +30,17 @@ pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
     world.snapshot.pools.iter().filter(below).map(words).collect()
 }
 
-fn is_idle_removal(event: &Event) -> bool {
-    match event {
-        Event::DrainRequested { cause, .. }
-        | Event::Withdrawn { cause }
-        | Event::TerminationRequested { cause } => matches!(cause, EndCause::Idle | EndCause::PendingIdle),
-        _ => false,
-    }
+/// A machine that was decided on earlier and goes its way now takes nothing away any more.
+fn is_idle_removal(event: &Event, from: &State) -> bool {
+    let cause = match (event, from) {
+        (Event::DrainRequested { cause, .. } | Event::Withdrawn { cause }, _) => cause,
+        (
+            Event::TerminationRequested { cause },
+            State::Allocated { .. } | State::Installing { .. } | State::Running { .. },
+        ) => cause,
+        _ => return false,
+    };
+    matches!(cause, EndCause::Idle | EndCause::PendingIdle)
 }
 
 /// Machines that stay, by pool: records, and nodes that are up without a record, such as the head.

@@ -4,6 +4,7 @@ mod bounds;
 mod busy;
 mod held;
 mod ids;
+mod kept;
 mod minimum;
 mod owed;
 
@@ -20,6 +21,11 @@ pub const PROMISES: &[Promise] = &[
         code: "busy_nodes_stay",
         says: "A node at work is asked to go for a bound or a new configuration only, and is always drained first.",
         judge: busy::judge,
+    },
+    Promise {
+        code: "kept_workers_stay",
+        says: "A worker that must stay, as the one who asked last said, is not ended.",
+        judge: kept::judge,
     },
     Promise {
         code: "minimum_kept",

@@ -17,6 +17,7 @@ pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
             Some(LaunchCause::Demand) => demand.tasks.iter().any(|task| task.count > 0),
             Some(LaunchCause::Gang) => !demand.gangs.is_empty(),
             Some(LaunchCause::Floor) => !demand.floors.is_empty(),
+            Some(LaunchCause::Target) => world.snapshot.memory.target.is_some(),
         };
         if !owed {
             found.push(format!("{} is for demand that nobody asked", born.id()));

@@ -1,4 +1,5 @@
 //! The tables of all knobs: Ostler's own file, and Ray's.
 
 pub(crate) mod ostler;
+pub(crate) mod polars;
 pub(crate) mod ray;

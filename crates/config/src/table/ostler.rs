@@ -2,9 +2,9 @@
 
 use crate::knob::{Default::*, Kind::*, Knob, Table, Tag};
 
-const MANY: u64 = 1_000_000;
+pub(crate) const MANY: u64 = 1_000_000;
 /// Waits of the machinery itself; who waits longer for an answer has lost it.
-const DAY: u64 = 86_400_000;
+pub(crate) const DAY: u64 = 86_400_000;
 
 pub(crate) const ROOT: Table = Table {
     title: "ostler.yaml",
@@ -43,8 +43,11 @@ pub(crate) const ROOT: Table = Table {
     ],
 };
 
-pub(crate) const WORKLOADS: Tag =
-    Tag { key: "kind", variants: &[("ray", &RAY)], absent: &["kubernetes", "polars"] };
+pub(crate) const WORKLOADS: Tag = Tag {
+    key: "kind",
+    variants: &[("polars", &super::polars::POLARS), ("ray", &RAY)],
+    absent: &["kubernetes"],
+};
 
 pub(crate) const PROVIDERS: Tag = Tag {
     key: "type",

@@ -57,6 +57,7 @@ impl Loop {
             }
             Output::Run { workload, effect } => format!("run {workload}: {}", act(&effect.act)),
             Output::Publish { workload, plan } => format!("publish {workload}: {} notes", plan.notes.len()),
+            Output::Reply { id, answer } => format!("reply {id}: {answer:?}"),
             Output::Look(Source::Workload(id)) => format!("look at workload {id}"),
             Output::Look(Source::Provider(id)) => format!("look at provider {id}"),
             Output::WakeAt(at) => format!("wake in {}", at.since(Timestamp(self.now))),

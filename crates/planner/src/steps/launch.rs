@@ -92,8 +92,10 @@ fn held(draft: &Draft<'_>, count: &Counts, serial: Serial, pool: &Pool) -> Optio
         return Some(HoldReason::ConcurrentLaunches { limit: policy.max_concurrent_launches });
     }
     // Standing capacity was asked for by somebody who knows; only demand that was seen grows step by step.
-    let standing =
-        matches!(draft.instances[&serial].launched_for(), Some(LaunchCause::Min | LaunchCause::Floor));
+    let standing = matches!(
+        draft.instances[&serial].launched_for(),
+        Some(LaunchCause::Min | LaunchCause::Floor | LaunchCause::Target)
+    );
     let allowed = allowed_by_speed(policy.upscaling_speed_percent, of_pool.running);
     (!standing && of_pool.requested >= allowed).then_some(HoldReason::UpscalingSpeed { allowed })
 }

@@ -5,7 +5,7 @@
 //! 3. `nodes`: what the workload lists, against our records.
 //! 4. `outcomes`: how effects ended.
 //! 5. `overdue`: records that do not move on.
-//! 6. `scale`: which machines should exist for this demand.
+//! 6. `scale`: which machines should exist for this demand; `target`: for this number of workers.
 //! 7. `terminate`: machines whose node is gone.
 //! 8. `launch`: which queued launches may go.
 //! 9. `install`: machines that are up and must be prepared.
@@ -24,6 +24,7 @@ mod remove;
 mod say;
 mod scale;
 mod session;
+mod target;
 mod terminate;
 
 pub(crate) use forget::forget;
@@ -36,4 +37,5 @@ pub(crate) use overdue::overdue;
 pub(crate) use say::say;
 pub(crate) use scale::scale;
 pub(crate) use session::session;
+pub(crate) use target::target;
 pub(crate) use terminate::terminate;

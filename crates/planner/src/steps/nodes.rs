@@ -157,16 +157,24 @@ fn lose_missing(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>, seen_at
     let mut missing = BTreeMap::new();
     for serial in draft.serials(|i| i.kind() == NodeKind::Worker && i.state().node().is_some()) {
         let instance = &draft.instances[&serial];
-        let listed = instance.state().node().is_some_and(|node| by_id.contains_key(node));
+        // Whatever a node of unknown status on its machine is, the machine is not left over.
+        let cloud = instance.state().cloud();
+        let odd = by_id.values().any(|node| node.cloud.as_ref() == cloud && draft.is_odd(&node.id));
+        let listed = odd || instance.state().node().is_some_and(|node| by_id.contains_key(node));
         if listed || seen_at <= instance.since() {
             continue;
         }
-        let since = draft.memory.missing_since.get(instance.id()).copied().unwrap_or(seen_at);
+        let id = instance.id().clone();
+        let since = draft.memory.missing_since.get(&id).copied().unwrap_or(seen_at);
         let after = seen_at.since(since);
-        if after >= wait {
+        if after >= wait && draft.is_protected(serial) {
+            // Who asked for it knows that it works, though it does not answer us.
+            draft.note(Subject::Instance(id.clone()), Severity::Warning, Reason::KeptUnready { after });
+            missing.insert(id, since);
+        } else if after >= wait {
             draft.apply(serial, Event::NodeGone { cause: EndCause::NodeLost }, Reason::NodeLost { after });
         } else {
-            missing.insert(instance.id().clone(), since);
+            missing.insert(id, since);
         }
     }
     draft.memory.missing_since = missing;

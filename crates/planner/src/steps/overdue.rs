@@ -1,8 +1,9 @@
 //! Records that do not move on. The rules and defaults are Ray 2.60.0's; strictly longer is overdue.
 
 use crate::draft::{Draft, Serial};
+use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
-use ostler_lifecycle::{Event, StateName};
+use ostler_lifecycle::{Event, StateName, due_effect};
 use ostler_model::{Failure, FailureClass, Millis, Node, Timeouts};
 
 /// Helps each overdue record along.
@@ -16,7 +17,9 @@ pub(crate) fn overdue(draft: &mut Draft<'_>) {
         if judged_by_listing && !draft.is_seen(instance.pool()) {
             continue;
         }
-        let after = draft.snapshot.now.since(instance.since());
+        // What waits for its turn to be asked again has not been asked yet.
+        let asked_at = due_effect(instance).map_or(instance.since(), |effect| effect.not_before);
+        let after = draft.snapshot.now.since(asked_at);
         help(draft, serial, after, &timeouts);
     }
 }
@@ -24,6 +27,10 @@ pub(crate) fn overdue(draft: &mut Draft<'_>) {
 fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeouts) {
     match draft.instances[&serial].state().name() {
         StateName::Requested if after > timeouts.request => ask_again(draft, serial, after, timeouts),
+        StateName::Allocated if after > timeouts.allocate && draft.is_protected(serial) => {
+            let id = draft.instances[&serial].id().clone();
+            draft.note(Subject::Instance(id), Severity::Warning, Reason::KeptUnready { after });
+        }
         // A node whose status we do not know is there, and may be at work.
         StateName::Allocated if after > timeouts.allocate && !has_odd_node(draft, serial) => {
             let pool = draft.instances[&serial].pool().clone();

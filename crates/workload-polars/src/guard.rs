@@ -1,0 +1,48 @@
+//! Who may ask.
+
+use crate::config::{Config, Network, Token};
+use crate::error::PolarsError;
+use axum::http::{HeaderMap, header};
+use std::net::{IpAddr, SocketAddr};
+
+/// What keeps strangers out.
+#[derive(Debug, Clone)]
+pub(crate) struct Guard {
+    token: Option<Token>,
+    networks: Vec<Network>,
+}
+
+impl Guard {
+    /// The guard of an address. `secret_path`: its paths are a secret, too.
+    pub(crate) fn new(config: &Config, address: SocketAddr, secret_path: bool) -> Result<Self, PolarsError> {
+        let guard = Self { token: config.token.clone(), networks: config.networks.clone() };
+        let guarded = guard.token.is_some() || !guard.networks.is_empty() || secret_path;
+        if address.ip().is_loopback() || guarded || config.insecure {
+            Ok(guard)
+        } else {
+            Err(PolarsError::Open { address })
+        }
+    }
+
+    /// May a caller from there ask at all?
+    pub(crate) fn admits(&self, peer: IpAddr) -> bool {
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(peer))
+    }
+
+    /// Does the request carry the token, if one is needed?
+    pub(crate) fn knows(&self, headers: &HeaderMap) -> bool {
+        let Some(token) = &self.token else { return true };
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let bearer = |text: &str| {
+            let (scheme, rest) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| equal(rest.trim().as_bytes(), token.0.as_bytes()))
+        };
+        given.and_then(bearer).unwrap_or(false)
+    }
+}
+
+/// Takes as long for a wrong text as for the right one of that length.
+fn equal(given: &[u8], wanted: &[u8]) -> bool {
+    let differs = given.iter().zip(wanted).fold(0, |differs, (a, b)| differs | (a ^ b));
+    given.len() == wanted.len() && differs == 0
+}
