@@ -70,13 +70,11 @@ impl Shell {
         self.engine.handle(now, input)
     }
 
-    /// Everything is looked at once when a life begins and when the configuration has changed.
+    /// Everything is looked at when a life begins: providers stay configured when their last pool goes, since its
+    /// machines may not be gone.
     pub(crate) fn look_at_all(&mut self, world: &World) -> Vec<Wish> {
-        let providers = world.pools.iter().map(|pool| Source::Provider(pool.provider.clone()));
-        let mut sources: Vec<Source> = providers.collect();
+        let mut sources: Vec<Source> = world.clouds.keys().cloned().map(Source::Provider).collect();
         sources.push(Source::Workload(workload()));
-        sources.sort();
-        sources.dedup();
         sources.into_iter().filter_map(|source| self.look(world.now, source)).collect()
     }
 
