@@ -152,10 +152,13 @@ impl Standing<'_> {
                 matches!(i.state(), State::Terminated { cause: ostler_model::EndCause::Vanished, .. });
             vanished && ran(i).is_none() && i.since() > good
         };
-        let last = here().filter(crashed).map(|i| i.since()).max();
-        let doublings = here().filter(crashed).count().saturating_sub(1).min(20);
-        let rest = Millis(self.policy.launch_backoff.0.saturating_mul(1 << doublings));
-        last.is_some_and(|at| self.now.since(at) < rest.min(self.policy.launch_backoff_max))
+        let mut times: Vec<Timestamp> = here().filter(crashed).map(|i| i.since()).collect();
+        times.sort();
+        // Workers that crash together are one failure, not ten.
+        let backoff = self.policy.launch_backoff;
+        let failures = 1 + times.windows(2).filter(|pair| pair[1].since(pair[0]) >= backoff).count();
+        let rest = Millis(backoff.0.saturating_mul(1 << (failures - 1).min(20)));
+        times.last().is_some_and(|&at| self.now.since(at) < rest.min(self.policy.launch_backoff_max))
     }
 }
 
