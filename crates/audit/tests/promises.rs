@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 use ostler_lifecycle::{Event, Instance};
 use ostler_model::{
     CloudInstance, CloudPhase, Demand, EndCause, Failure, FailureClass, Floor, LaunchCause, Node, NodeKind,
-    NodeStatus, Observed, Policy, Pool, Quantity, Resources, Shape, Task, Timestamp, WorkloadState,
+    NodeStatus, Observed, Policy, Pool, Quantity, Resources, Shape, Target, Task, Timestamp, Wish,
+    WorkloadState,
 };
 use ostler_planner::{Memory, Plan, Reason, Snapshot, Step, plan};
 
@@ -456,4 +457,15 @@ fn a_number_that_was_given_before_is_found() {
         the memory counts up to 3, the newest record is 4 [ids_are_new]
     "#]],
     );
+}
+
+#[test]
+fn the_end_of_a_worker_that_must_stay_is_found() {
+    let kept = |world: &mut Snapshot| {
+        let wish = Wish { amount: 0, keep: ["i1".into()].into(), ..Wish::default() };
+        world.memory.target = Some(Target { wish, seq: 1, accepted_at: NOW });
+    };
+    check(kept, |world, plan| drain(world, plan, "i1", EndCause::MaxPerPool), expect![[r#"
+        i1 must stay, and would go by drain_requested [kept_workers_stay]
+    "#]]);
 }

@@ -81,8 +81,10 @@ impl Engine {
                 }
             }
             Input::Asked { workload, request } => match self.rooms.get_mut(&workload) {
-                Some(room) => room.ask(now, request, &mut outputs),
-                None => outputs.push(Output::Reply { id: request.id, answer: Err(Declined::Unavailable) }),
+                Some(room) if room.setup.policy.scoring == Scoring::Target => {
+                    room.ask(now, request, &mut outputs)
+                }
+                _ => outputs.push(Output::Reply { id: request.id, answer: Err(Declined::Unavailable) }),
             },
             Input::EffectEnded { workload, report } => self.effect_ended(&workload, report, &mut outputs),
             Input::Tick => {

@@ -50,7 +50,7 @@ fn the_defaults_of_the_tables_are_those_of_the_model() {
     let configuration = general(text).unwrap_or_else(|mistakes| panic!("{mistakes}")).configuration;
     let workload = &configuration.workloads[0];
     assert_eq!(workload.policy, Policy::default());
-    let WorkloadKind::Ray(ray) = &workload.kind;
+    let WorkloadKind::Ray(ray) = &workload.kind else { panic!("a Ray cluster") };
     assert_eq!(ray.poll_interval, Millis::secs(1));
 }
 

@@ -297,19 +297,19 @@ extra: 1
               --> ostler.yaml:20:15
             20 |   web: {kind: kubernetes}
                |               ^^^^^^^^^^
-             hint: there is `ray`
+             hint: there is `polars`, `ray`
 
             error: `workloads.etl.kind`: `airflow` is not known [OSTLER-C016]
               --> ostler.yaml:21:15
             21 |   etl: {kind: airflow}
                |               ^^^^^^^
-             hint: there is `ray`
+             hint: there is `polars`, `ray`
 
             error: `workloads.odd`: `kind` is missing [OSTLER-C012]
               --> ostler.yaml:22:3
             22 |   odd: {address: 127.0.0.1:1}
                |   ^^^
-             hint: there is `ray`
+             hint: there is `polars`, `ray`
 
             error: `providers.here.command`: this command has no words [OSTLER-C015]
               --> ostler.yaml:26:14

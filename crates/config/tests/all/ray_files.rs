@@ -130,7 +130,9 @@ fn every_provider_of_ray_is_refused_by_a_code_of_its_own() {
 
 fn ray_of(variables: &[(&str, &str)]) -> (Configuration, RayConfig) {
     let loaded = ray_in(MINIMAL, variables).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let WorkloadKind::Ray(ray) = loaded.configuration.workloads[0].kind.clone();
+    let WorkloadKind::Ray(ray) = loaded.configuration.workloads[0].kind.clone() else {
+        panic!("a Ray cluster")
+    };
     (loaded.configuration, ray)
 }
 
@@ -177,6 +179,7 @@ fn rays_variables_are_honoured() {
             launch_backoff_max: 10 min,
             drain_grace: 10 min,
             install: false,
+            blind_pools: {},
             timeouts: Timeouts {
                 request: 1 s,
                 request_retries: 2,
@@ -283,7 +286,7 @@ fn the_command_line_has_the_last_word() {
     };
     let env = crate::common::env(&[("RAY_ADDRESS", "10.0.0.1:6380")]);
     let loaded = load_ray(MINIMAL, Path::new("c.yaml"), &env, &overrides).expect("fine");
-    let WorkloadKind::Ray(ray) = &loaded.configuration.workloads[0].kind;
+    let WorkloadKind::Ray(ray) = &loaded.configuration.workloads[0].kind else { panic!("a Ray cluster") };
     assert_eq!(ray.address, "10.1.1.1:6379");
     assert_eq!(loaded.configuration.workloads[0].policy.scoring, Scoring::RayExact);
     assert_eq!(loaded.configuration.store.path, Path::new("/s/x.db"));

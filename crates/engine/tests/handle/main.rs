@@ -1,5 +1,6 @@
 //! Inputs in, outputs out, as text: `>` is what happened, the lines below it are what the engine asks for.
 
+mod requests;
 mod script;
 
 use expect_test::expect;
@@ -228,7 +229,7 @@ fn a_workload_that_cannot_be_observed_holds_only_itself() {
         > 1 tasks wait in w
           plan w
         > planned v
-          commit v at version 0: 
+          commit v at version 0: no steps
         > planned w
           commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
         > committed w
@@ -261,7 +262,7 @@ fn a_provider_that_cannot_be_listed_holds_only_its_pools() {
         > 1 tasks wait in w
           plan w
         > planned v
-          commit v at version 0: 
+          commit v at version 0: no steps
         > planned w
           commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
     "#]]);

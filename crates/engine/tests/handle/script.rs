@@ -1,11 +1,12 @@
 //! Drives an engine and writes down what it asks for.
 
 use expect_test::Expect;
-use ostler_engine::{Alarm, Engine, Input, Output, Setup, Source};
+use ostler_engine::{Alarm, Engine, Input, Output, Request, Setup, Source};
 use ostler_lifecycle::{Act, Instance};
 use ostler_model::{
     CloudInstance, CloudPhase, Demand, EffectOutcome, EffectReport, Failure, FailureClass, Millis, Node,
-    NodeKind, NodeStatus, Observed, Policy, Pool, Quantity, Resources, Shape, Task, Timestamp, WorkloadState,
+    NodeKind, NodeStatus, Observed, Policy, Pool, Quantity, Resources, Scoring, Shape, Task, Timestamp, Wish,
+    WorkloadState,
 };
 use ostler_planner::{Memory, Plan, Snapshot, Step};
 use std::collections::BTreeMap;
@@ -53,7 +54,8 @@ impl Loop {
             Output::Commit { workload, expected_version, plan } => {
                 let steps: Vec<String> = plan.steps.iter().map(step).collect();
                 self.plans.insert(workload.to_string(), plan);
-                format!("commit {workload} at version {expected_version}: {}", steps.join(", "))
+                let steps = if steps.is_empty() { "no steps".to_owned() } else { steps.join(", ") };
+                format!("commit {workload} at version {expected_version}: {steps}")
             }
             Output::Run { workload, effect } => format!("run {workload}: {}", act(&effect.act)),
             Output::Publish { workload, plan } => format!("publish {workload}: {} notes", plan.notes.len()),
@@ -119,6 +121,25 @@ impl Loop {
         self.happened(&format!("committed {workload}"), input);
     }
 
+    /// A wish, whose asker waits for so many milliseconds.
+    pub(crate) fn asked(&mut self, id: u64, amount: u32, keep: &[&str], patience: u64) {
+        let keep = keep.iter().map(|name| (*name).into()).collect();
+        let wish = Wish { amount, keep, ..Wish::default() };
+        let request = Request { id, wish, give_up_at: Timestamp(self.now + patience) };
+        let words = format!("request {id}: {amount} workers");
+        self.happened(&words, Input::Asked { workload: "target".into(), request });
+        self.shown();
+    }
+
+    /// What is shown outside.
+    pub(crate) fn shown(&mut self) {
+        if let Some(scale) = self.engine.scale(Timestamp(self.now), &"target".into()) {
+            let ostler_model::Scale { desired, available, min, max } = scale;
+            writeln!(self.said, "  shows {desired} desired, {available} available, {min} to {max}")
+                .expect("a string");
+        }
+    }
+
     pub(crate) fn ended(&mut self, workload: &str, instance: &str, epoch: u32, outcome: EffectOutcome) {
         let report = EffectReport { instance: instance.into(), epoch, at: Timestamp(self.now), outcome };
         let words = format!("effect {epoch} of {instance} ended");
@@ -137,6 +158,7 @@ impl Loop {
 
 pub(crate) fn setup(name: &str) -> Setup {
     let (workload, provider) = name.split_once('/').expect("workload/provider");
+    let by_target = workload.starts_with("target");
     let pool = Pool {
         id: "a".into(),
         workload: workload.into(),
@@ -150,8 +172,12 @@ pub(crate) fn setup(name: &str) -> Setup {
         launch_hash: "h".into(),
         instance_type: String::new(),
     };
-    let policy =
-        Policy { head_pool: Some("head".into()), idle_timeout: Some(Millis(0)), ..Policy::default() };
+    let policy = match by_target {
+        true => Policy { scoring: Scoring::Target, ..Policy::default() },
+        false => {
+            Policy { head_pool: Some("head".into()), idle_timeout: Some(Millis(0)), ..Policy::default() }
+        }
+    };
     Setup { workload: workload.into(), policy, pools: vec![pool] }
 }
 

@@ -21,5 +21,6 @@ mod records;
 mod requests;
 mod standing;
 mod surprises;
+mod targets;
 
 use scenario::{acts, check, launched, rounds};

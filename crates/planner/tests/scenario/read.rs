@@ -12,6 +12,7 @@
 //! look at=-5 | unobserved denied | unobserved
 //! task 3 CPU=1 in:zone=x,y or notin:zone=z
 //! gang g1 STRICT_SPREAD 3 CPU=1 + 1 GPU=1 fallback 1 CPU=1
+//! policy target blind=a | wish 3 keep=i1,i2 delete=i3    (a workload that is scaled to a number)
 //! floor 2 CPU=4 + 1 GPU=1
 //! report i1 failed=quota | report i1 rejected | report i1 done | report i1 failed=quota epoch=0
 //! memory refusal=a:-5:2 timed_out=a:-5 missing=i1:-5 unneeded=a:-5 session=s reported=...
@@ -26,7 +27,8 @@ use ostler_lifecycle::{Event, Instance};
 use ostler_model::{
     Bundle, CloudInstance, CloudPhase, EffectOutcome, EffectReport, EndCause, Failure, FailureClass, Floor,
     Gang, LaunchCause, Millis, Node, NodeKind, NodeStatus, Observed, Operator, Policy, Pool, PoolId,
-    ProviderId, Resources, Scoring, Selector, Shape, Strategy, Task, Term, Timestamp, WorkloadState,
+    ProviderId, Resources, Scoring, Selector, Shape, Strategy, Target, Task, Term, Timestamp, Wish,
+    WorkloadState,
 };
 use ostler_planner::{Memory, Refusal, Snapshot};
 
@@ -168,6 +170,7 @@ impl Builder {
                 self.state.demand.tasks.push(task);
             }
             "floor" => self.state.demand.floors.push(Floor { tasks: tasks(words.0) }),
+            "wish" => self.wish(words),
             "gang" => self.state.demand.gangs.push(gang(words)),
             "report" => self.report(words),
             "memory" => self.memory(words),
@@ -179,6 +182,11 @@ impl Builder {
 
     fn policy(&mut self, words: &Words<'_>) {
         let policy = &mut self.snapshot.policy;
+        if words.has("target") {
+            (policy.scoring, policy.head_pool) = (Scoring::Target, None);
+            self.state.nodes.retain(|node| !node.head);
+        }
+        policy.blind_pools.extend(words.get("blind").map(PoolId::from));
         if words.has("ray-exact") {
             policy.scoring = Scoring::RayExact;
         }
@@ -199,6 +207,14 @@ impl Builder {
         if let Some(pool) = words.get("head_pool") {
             policy.head_pool = Some(pool.into());
         }
+    }
+
+    fn wish(&mut self, words: &Words<'_>) {
+        let names =
+            |key| words.get(key).into_iter().flat_map(|text| text.split(',')).map(Into::into).collect();
+        let amount = words.at(0).parse().expect("a number of workers");
+        let wish = Wish { amount, keep: names("keep"), delete: names("delete") };
+        self.snapshot.memory.target = Some(Target { wish, seq: 1, accepted_at: NOW });
     }
 
     fn timeouts(&mut self, words: &Words<'_>) {
