@@ -99,7 +99,7 @@ class Demo:
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
         self.env |= {
             "RAY_enable_autoscaler_v2": "1", "RAY_ADDRESS": self.address, "RAY_USAGE_STATS_ENABLED": "0",
-            "HOME": directory, "OSTLER_DEMO": directory, "PATH": os.path.join(VENV, "bin") + os.pathsep + os.environ["PATH"],
+            "HOME": directory, "DEMO_MARK": directory, "PATH": os.path.join(VENV, "bin") + os.pathsep + os.environ["PATH"],
         }
 
     def start(self, name, command, out=None):
@@ -198,7 +198,7 @@ class Demo:
             process.wait()
 
     def left(self):
-        mark, found = f"OSTLER_DEMO={self.dir}".encode(), []
+        mark, found = f"DEMO_MARK={self.dir}".encode(), []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as f:
