@@ -2,13 +2,14 @@
 
 use crate::clock::now;
 use crate::rim::Rim;
-use ostler_console::{Counters, ReadModel};
+use crate::words;
+use ostler_console::{Counters, JournalLine, ReadModel};
 use ostler_engine::Input;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{ProviderId, Timestamp, WorkloadId};
+use ostler_model::{Millis, ProviderId, Timestamp, WorkloadId};
 use ostler_planner::{Plan, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,7 +26,14 @@ struct State {
     workloads: BTreeMap<WorkloadId, WorkloadStatus>,
     providers: BTreeMap<ProviderId, ProviderStatus>,
     counters: Counters,
+    recent: VecDeque<JournalLine>,
+    turned_at: Timestamp,
 }
+
+/// Lines of the journal that the page shows.
+const RECENT_MAX: usize = 100;
+/// A loop that has not turned for this long hangs: every source is looked at far more often.
+const STUCK_AFTER: Millis = Millis::secs(120);
 
 impl Board {
     pub(crate) fn new(rim: Arc<Rim>) -> Self {
@@ -35,6 +43,7 @@ impl Board {
     /// Takes over what was seen.
     pub(crate) fn seen(&self, input: &Input) {
         let mut state = self.lock();
+        state.turned_at = now();
         match input {
             Input::Observed { workload, look } => {
                 if look.result.is_err() {
@@ -92,6 +101,10 @@ impl Board {
     ) {
         let mut state = self.lock();
         state.workload(&self.rim, workload).report = Some(plan.report.clone());
+        for entry in words::journal(plan) {
+            state.recent.push_front(line(workload, entry));
+        }
+        state.recent.truncate(RECENT_MAX);
         for step in &plan.steps {
             if let Some(event) = &step.event {
                 state.counters.count(workload, step, event, record(&step.instance));
@@ -177,6 +190,17 @@ fn join_seconds(record: &Instance) -> f64 {
     }
 }
 
+fn line(workload: &WorkloadId, entry: ostler_store::JournalEntry) -> JournalLine {
+    JournalLine {
+        seq: 0,
+        at: entry.at,
+        workload: workload.to_string(),
+        subject: format!("{}:{}", entry.subject.kind, entry.subject.id),
+        code: entry.code,
+        message: entry.message,
+    }
+}
+
 impl ReadModel for Board {
     fn status(&self) -> Status {
         let state = self.lock();
@@ -202,6 +226,15 @@ impl ReadModel for Board {
 
     fn counters(&self) -> Counters {
         self.lock().counters.clone()
+    }
+
+    fn alive(&self) -> Result<(), String> {
+        let still_for = now().since(self.lock().turned_at.max(self.started_at));
+        if still_for > STUCK_AFTER { Err(format!("the loop has not turned for {still_for}")) } else { Ok(()) }
+    }
+
+    fn recent(&self) -> Vec<JournalLine> {
+        self.lock().recent.iter().cloned().collect()
     }
 
     fn ready(&self) -> Result<(), String> {

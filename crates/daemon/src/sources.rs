@@ -90,6 +90,7 @@ async fn poll(source: Source, poke: Arc<Notify>, rim: Arc<Rim>, inputs: mpsc::Se
 struct Pace {
     failures: u32,
     hurry: usize,
+    looks: u32,
 }
 
 impl Pace {
@@ -117,11 +118,22 @@ impl Pace {
             return doubled.min(BACKOFF_MAX.max(interval));
         }
         if self.hurry == 0 {
-            return interval;
+            return self.uneven(interval);
         }
         let wait = HURRY[HURRY.len() - self.hurry];
         self.hurry -= 1;
         wait.min(interval)
+    }
+}
+
+impl Pace {
+    /// The interval on average, from three quarters of it to five quarters. A workload refreshes what it shows at a
+    /// pace of its own, often the same second; looks in step with it could be late by a whole interval, every time.
+    fn uneven(&mut self, interval: Duration) -> Duration {
+        const STEPS: u32 = 8;
+        self.looks = self.looks.wrapping_add(1);
+        let step = self.looks.wrapping_mul(5) % STEPS; // 5 visits all eight, neighbours far apart
+        interval * (3 * STEPS + 2 * step + 1) / (4 * STEPS)
     }
 }
 

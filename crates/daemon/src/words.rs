@@ -79,6 +79,10 @@ fn step_line(step: &Step) -> Option<(u8, Loudness, &'static str, String)> {
         (Some(Change::LaunchFailed { failure }), _) => {
             Some((1, Loudness::Error, "Failed to launch", format!("of type {pool}: {failure}.")))
         }
+        // The drain before it was announced already.
+        (Some(Change::TerminationRequested { cause }), Reason::MachineLeftOver) if was_drained(*cause) => {
+            None
+        }
         (
             Some(
                 Change::DrainRequested { .. }

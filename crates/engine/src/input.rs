@@ -10,6 +10,7 @@ use ostler_model::{
 use ostler_planner::{Memory, Plan};
 
 /// Something that happened.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and moved once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
     /// The configuration was read, for the first time or again. Workloads that are no longer in it are left

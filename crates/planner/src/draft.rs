@@ -6,6 +6,7 @@ use crate::reason::{HoldReason, Reason};
 use crate::report::Report;
 use crate::snapshot::Snapshot;
 use crate::standing::Names;
+use crate::stillborn::stillborn;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -180,7 +181,7 @@ impl<'a> Draft<'a> {
 
     pub(crate) fn finish(mut self) -> Plan {
         self.memory.reported = core::mem::take(&mut self.reported);
-        self.report.fill_pools(&self.memory, &self.snapshot.policy);
+        self.say_resting_pools();
         self.report.fill(&self.instances, self.explained);
         let changed = self.changed.iter().filter_map(|serial| self.instances.get(serial).cloned()).collect();
         let memory = (self.memory != self.snapshot.memory).then_some(self.memory);
@@ -192,6 +193,29 @@ impl<'a> Draft<'a> {
             notes: self.notes,
             report: self.report,
         }
+    }
+
+    /// Which pools rest, and why.
+    fn say_resting_pools(&mut self) {
+        for n in 0..self.report.pools.len() {
+            let id = self.report.pools[n].pool.clone();
+            let until = self.resting_until(&id);
+            let refusal = self.memory.pools.get(&id).and_then(|pool| pool.refusal.as_ref());
+            self.report.pools[n].backing_off_until = until;
+            self.report.pools[n].last_refusal = refusal.map(|refusal| refusal.failure.clone());
+            if let Some(until) = until.filter(|_| refusal.is_none()) {
+                self.note(Subject::Pool(id), Severity::Warning, Reason::PoolRests { until });
+            }
+        }
+    }
+
+    /// Until when the pool is not to be asked: its provider refused, or its machines end before they are up. One
+    /// such end is an accident and is made up for at once.
+    pub(crate) fn resting_until(&self, pool: &PoolId) -> Option<Timestamp> {
+        let (now, policy) = (self.snapshot.now, &self.snapshot.policy);
+        let early = stillborn(self.instances.values(), pool, policy).filter(|early| early.count > 1);
+        let rests = early.map(|early| early.until).filter(|&until| now < until);
+        rests.max(self.memory.backing_off(pool, policy, now))
     }
 
     /// Is the provider of this pool listed well enough to act on the pool?

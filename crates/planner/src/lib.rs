@@ -17,6 +17,7 @@ mod report;
 mod snapshot;
 mod standing;
 mod steps;
+mod stillborn;
 
 pub use desk::{Refusal as WishRefusal, Verdict};
 pub use memory::{Memory, PoolMemory, Refusal, RefusedWish};

@@ -1,7 +1,7 @@
 //! The whole picture after a plan, for `status`, `explain`, and the workload.
 
 use crate::draft::{Explained, Serial};
-use crate::memory::{Memory, RefusedWish};
+use crate::memory::RefusedWish;
 use crate::reason::{HoldReason, Reason};
 use crate::snapshot::Snapshot;
 use crate::standing::Standing;
@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
 use ostler_model::{
-    CloudId, Failure, InstanceId, LaunchCause, NodeId, Policy, Pool, PoolId, Resources, Scale, Target,
+    CloudId, Failure, InstanceId, LaunchCause, NodeId, Pool, PoolId, Resources, Scale, Target,
     Timestamp,
 };
 use ostler_packing::problem::{Fault, Keep, Unfit};
@@ -164,15 +164,6 @@ impl Report {
                 reason: reason.or(ending),
                 ..describe(instance)
             });
-        }
-    }
-
-    /// Fills in what the pools remember.
-    pub(crate) fn fill_pools(&mut self, memory: &Memory, policy: &Policy) {
-        for report in &mut self.pools {
-            report.backing_off_until = memory.backing_off(&report.pool, policy, self.at);
-            let refusal = memory.pools.get(&report.pool).and_then(|pool| pool.refusal.as_ref());
-            report.last_refusal = refusal.map(|refusal| refusal.failure.clone());
         }
     }
 }

@@ -2,12 +2,13 @@
 //! answers. The planner, the desk that takes new targets, and the picture that is shown all ask the same one.
 
 use crate::memory::Memory;
+use crate::stillborn::stillborn;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, State, StateName};
 use ostler_model::{
-    CloudInstance, FailureClass, InstanceId, Millis, NodeId, Observed, Policy, Pool, ProviderId, Scale,
-    Timestamp, WorkloadId, WorkloadState,
+    CloudInstance, FailureClass, InstanceId, NodeId, Observed, Policy, Pool, ProviderId, Scale, Timestamp,
+    WorkloadId, WorkloadState,
 };
 use ostler_packing::target::{self, Answer, Bounds, Question, Stage, Worker};
 
@@ -140,25 +141,10 @@ impl Standing<'_> {
         u32::try_from(self.instances.iter().filter(exists).count()).unwrap_or(u32::MAX)
     }
 
-    /// Do machines of this pool end before they are ready? Then it rests, twice as long after each in a row, as
-    /// after a refusal: a worker that crashes at its start is not started again and again.
+    /// Do machines of this pool end before they are ready?
     fn crashes(&self, pool: &Pool) -> bool {
-        let here = || self.instances.iter().filter(|i| *i.pool() == pool.id);
-        let ran =
-            |i: &Instance| i.history().iter().filter(|e| e.state == StateName::Running).map(|e| e.at).max();
-        let good = here().filter_map(|i| ran(i)).max().unwrap_or_default();
-        let crashed = |i: &&&Instance| {
-            let vanished =
-                matches!(i.state(), State::Terminated { cause: ostler_model::EndCause::Vanished, .. });
-            vanished && ran(i).is_none() && i.since() > good
-        };
-        let mut times: Vec<Timestamp> = here().filter(crashed).map(|i| i.since()).collect();
-        times.sort();
-        // Workers that crash together are one failure, not ten.
-        let backoff = self.policy.launch_backoff;
-        let failures = 1 + times.windows(2).filter(|pair| pair[1].since(pair[0]) >= backoff).count();
-        let rest = Millis(backoff.0.saturating_mul(1 << (failures - 1).min(20)));
-        times.last().is_some_and(|&at| self.now.since(at) < rest.min(self.policy.launch_backoff_max))
+        let early = stillborn(self.instances.iter().copied(), &pool.id, self.policy);
+        early.is_some_and(|early| self.now < early.until)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::draft::{Draft, Serial};
 use crate::reason::{HoldReason, Reason};
 use alloc::collections::BTreeMap;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{EndCause, LaunchCause, Pool, PoolId, WorkloadState};
+use ostler_model::{EndCause, LaunchCause, Pool, PoolId, Timestamp, WorkloadState};
 
 /// Queued → Requested. Bounds hold for machines that exist: one that is on its way out keeps its room until it
 /// is gone. Launches under way count against speed and concurrency, so planning again launches no more.
@@ -36,6 +36,7 @@ struct Counts {
     requested: u32,
     workers: u64,
     pools: BTreeMap<PoolId, PoolCounts>,
+    resting: BTreeMap<PoolId, Timestamp>,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -47,7 +48,9 @@ struct PoolCounts {
 
 impl Counts {
     fn of(draft: &Draft<'_>) -> Self {
-        let mut counts = Self::default();
+        let rests = |pool: &Pool| draft.resting_until(&pool.id).map(|until| (pool.id.clone(), until));
+        let resting = draft.snapshot.pools.iter().filter_map(rests).collect();
+        let mut counts = Self { resting, ..Self::default() };
         let exists = |i: &&Instance| !i.state().name().is_final() && i.state().name() != StateName::Queued;
         for instance in draft.instances.values().filter(exists) {
             let pool = counts.pools.entry(instance.pool().clone()).or_default();
@@ -81,7 +84,7 @@ fn held(draft: &Draft<'_>, count: &Counts, serial: Serial, pool: &Pool) -> Optio
     if !draft.is_seen(&pool.id) {
         return Some(HoldReason::ProviderUnseen);
     }
-    if let Some(until) = draft.memory.backing_off(&pool.id, policy, draft.snapshot.now) {
+    if let Some(&until) = count.resting.get(&pool.id) {
         return Some(HoldReason::BackingOff { until });
     }
     let total_room = policy.max_workers.is_none_or(|max| count.workers < u64::from(max));

@@ -159,7 +159,8 @@ fn lose_missing(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>, seen_at
         let instance = &draft.instances[&serial];
         // Whatever a node of unknown status on its machine is, the machine is not left over.
         let cloud = instance.state().cloud();
-        let odd = by_id.values().any(|node| node.cloud.as_ref() == cloud && draft.is_odd(&node.id));
+        let odd = !draft.odd.is_empty()
+            && by_id.values().any(|node| node.cloud.as_ref() == cloud && draft.is_odd(&node.id));
         let listed = odd || instance.state().node().is_some_and(|node| by_id.contains_key(node));
         if listed || seen_at <= instance.since() {
             continue;

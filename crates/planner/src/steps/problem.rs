@@ -76,15 +76,15 @@ fn heads(policy: &Policy, state: &WorkloadState) -> u64 {
 }
 
 fn option(draft: &Draft<'_>, pool: &Pool) -> PoolOption {
-    let (now, policy, memory) = (draft.snapshot.now, &draft.snapshot.policy, &draft.memory);
-    let refused = memory.backing_off(&pool.id, policy, now).is_some();
-    let unneeded = memory.pools.get(&pool.id).and_then(|memory| memory.pending_unneeded_since);
+    let (now, policy) = (draft.snapshot.now, &draft.snapshot.policy);
+    let unneeded = draft.memory.pools.get(&pool.id).and_then(|memory| memory.pending_unneeded_since);
     PoolOption {
         pool: pool.clone(),
         availability: availability(draft, &pool.id),
         recoverable: recoverable(draft, &pool.id),
         // Ray knows no such hold, its score alone leads the demand elsewhere.
-        backing_off: policy.scoring == Scoring::Ray && (refused || !draft.is_seen(&pool.id)),
+        backing_off: policy.scoring == Scoring::Ray
+            && (draft.resting_until(&pool.id).is_some() || !draft.is_seen(&pool.id)),
         pending_unneeded: unneeded.map(|since| now.since(since)),
     }
 }

@@ -374,3 +374,38 @@ fn a_busy_node_goes_last_and_by_a_drain() {
         "#]],
     );
 }
+
+// One machine that ends before its node is up is an accident; a second one in a row is the pool's fault.
+#[test]
+fn a_pool_whose_machines_end_before_their_node_is_up_rests() {
+    check(
+        "
+        pool a CPU=1
+        pool b CPU=2
+        inst i1 a allocated unlisted
+        task 1 CPU=1
+        ",
+        expect![[r#"
+            i1: allocated -> terminated for vanished [machine_vanished]
+            new2: new queued in a [launch_demand]
+            new2: queued -> requested [launch_turn]
+        "#]],
+    );
+    check(
+        "
+        pool a CPU=1
+        pool b CPU=2
+        inst i1 a allocated unlisted
+        inst i2 a allocated unlisted
+        task 1 CPU=1
+        ",
+        expect![[r#"
+            i1: allocated -> terminated for vanished [machine_vanished]
+            i2: allocated -> terminated for vanished [machine_vanished]
+            new3: new queued in b [launch_demand]
+            new3: queued -> requested [launch_turn]
+            warning: pool a: its machines end before their node is up; it rests [pool_rests]
+            pool a: backs off for 30 s
+        "#]],
+    );
+}
