@@ -45,7 +45,7 @@ pub(crate) enum Wish {
     /// Send this call later.
     SendAt(Timestamp, Call),
     /// Give this back at a time.
-    Give(Timestamp, Input),
+    Give(Timestamp, Box<Input>),
     /// Give this back when planning may be over.
     Planned(Box<Plan>),
     /// Look at a source at a time.
@@ -90,7 +90,7 @@ impl Shell {
             Output::Publish { plan, .. } => Wish::Published(plan),
             Output::Look(source) => return self.look(now, source).into_iter().collect(),
             Output::Reply { .. } => return Vec::new(), // nobody asks in this world
-            Output::WakeAt(at) => Wish::Give(at, Input::Tick),
+            Output::WakeAt(at) => Wish::Give(at, Box::new(Input::Tick)),
             Output::Alarm(alarm) => Wish::Broken(format!("alarm: {alarm:?}")),
         };
         vec![wish]
@@ -187,7 +187,10 @@ fn plan(snapshot: &ostler_planner::Snapshot, now: Timestamp) -> Vec<Wish> {
     match catch_unwind(AssertUnwindSafe(|| ostler_planner::plan(snapshot))) {
         Ok(plan) => vec![Wish::Planned(Box::new(plan))],
         Err(_) => vec![
-            Wish::Give(now, Input::PlanFailed { workload: workload(), message: "panic".to_owned() }),
+            Wish::Give(
+                now,
+                Box::new(Input::PlanFailed { workload: workload(), message: "panic".to_owned() }),
+            ),
             Wish::Broken("the planner panicked".to_owned()),
         ],
     }

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Reply};
 use crate::check::{self, Check};
+use crate::end::End;
 use crate::happening::{CrashMode, CrashPoint, Happening};
 use crate::random::Random;
 use crate::scenario::Scenario;
@@ -34,6 +35,8 @@ pub struct Simulation {
     latency: Random,
     checks: Vec<Box<dyn Check>>,
     broken: Option<Broken>,
+    /// What would be if Ostler were killed at the last outputs, if that is wanted.
+    forks: Option<Vec<(CrashPoint, Simulation)>>,
 }
 
 /// A promise that did not hold.
@@ -80,9 +83,9 @@ enum Event {
     /// A call arrives.
     Arrive(u32, Call),
     /// Its answer does.
-    Return(u32, Reply),
+    Return(u32, Box<Reply>),
     /// The shell has something for its engine.
-    Give(u32, Input),
+    Give(u32, Box<Input>),
     /// A look is due.
     Poll(u32, Source),
 }
@@ -106,6 +109,7 @@ impl Simulation {
             latency: Random::stream(scenario.seed, "latency"),
             checks: check::all(),
             broken: None,
+            forks: None,
             scenario,
         };
         simulation.at(Timestamp(0), Event::Beat);
@@ -124,22 +128,46 @@ impl Simulation {
         self.run_until(self.scenario.end)
     }
 
+    /// Runs a scenario once for each output of the engine and each way to be killed at it, and shows how each run
+    /// ended. Every run begins where the one without a crash is at that moment.
+    ///
+    /// # Errors
+    /// What breaks without any crash.
+    pub fn each_crash(
+        scenario: Scenario,
+        mut visit: impl FnMut(CrashPoint, Result<End, Broken>),
+    ) -> Result<End, Broken> {
+        let end = scenario.end;
+        let mut simulation = Self { forks: Some(Vec::new()), ..Self::new(scenario) };
+        while simulation.next(end)? {
+            let forks = simulation.forks.replace(Vec::new()).unwrap_or_default();
+            for (point, mut fork) in forks {
+                visit(point, fork.run().map(|()| End::of(&fork.world)));
+            }
+        }
+        Ok(End::of(&simulation.world))
+    }
+
     /// Runs until a time.
     ///
     /// # Errors
     /// The first promise that did not hold.
     pub fn run_until(&mut self, end: Timestamp) -> Result<(), Broken> {
-        while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= end) {
-            let ((at, _), event) = entry.remove_entry();
-            self.world.advance(at);
-            self.step(event);
-            self.check();
-            if let Some(broken) = &self.broken {
-                return Err(broken.clone());
-            }
-        }
-        self.world.advance(end);
+        while self.next(end)? {}
         Ok(())
+    }
+
+    /// The next event, if it is not after the end.
+    fn next(&mut self, end: Timestamp) -> Result<bool, Broken> {
+        let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= end) else {
+            self.world.advance(end);
+            return Ok(false);
+        };
+        let ((at, _), event) = entry.remove_entry();
+        self.world.advance(at);
+        self.step(event);
+        self.check();
+        self.broken.clone().map_or(Ok(true), Err)
     }
 
     /// All faults end and nobody asks for anything: runs until no plan has changed anything for `quiet`.
@@ -186,11 +214,11 @@ impl Simulation {
             }
             Event::Return(life, reply) if self.is_alive(life) => {
                 let Some(shell) = &mut self.shell else { return };
-                let (input, wishes) = shell.hear(now, reply);
+                let (input, wishes) = shell.hear(now, *reply);
                 self.grant(wishes);
                 input.into_iter().for_each(|input| self.tell(input));
             }
-            Event::Give(life, input) if self.is_alive(life) => self.tell(input),
+            Event::Give(life, input) if self.is_alive(life) => self.tell(*input),
             Event::Poll(life, source) if self.is_alive(life) => {
                 let wish = self.shell.as_mut().and_then(|shell| shell.poll(now, source));
                 self.grant(wish);
@@ -207,14 +235,16 @@ impl Simulation {
     fn answer(&mut self, life: u32, leaves_at: Timestamp, reply: Reply) {
         let (low, high) = self.scenario.latency;
         let takes = Millis(self.latency.between(low.0, high.0));
-        self.at(leaves_at + takes, Event::Return(life, reply));
+        self.at(leaves_at + takes, Event::Return(life, Box::new(reply)));
     }
 
     fn happen(&mut self, n: usize) {
         let Some((_, happening)) = self.scenario.plot.get(n).cloned() else { return };
         self.trace.say(self.world.now, || format!("{happening:?}"));
         if happening == Happening::Crash {
-            self.crash(&[]);
+            if self.shell.is_some() {
+                self.crash(&[]);
+            }
         } else if self.world.happen(&happening) {
             let setup = self.world.setup();
             if self.shell.is_some() {
@@ -242,13 +272,17 @@ impl Simulation {
         let now = self.world.now;
         let Some(shell) = &mut self.shell else { return };
         for output in shell.handle(now, input) {
-            self.outputs.push(self.put(&output));
+            let put = self.put(&output);
+            self.outputs.push(put);
             let number = self.outputs.len() as u64;
             self.trace.output(now, number, &output);
             let wishes = self.shell.as_mut().map(|shell| shell.carry_out(now, output)).unwrap_or_default();
+            if self.forks.is_some() {
+                self.fork_here(number, put, &wishes);
+            }
             let crash = self.scenario.crashes.iter().find(|crash| crash.output == number).copied();
             if let Some(CrashPoint { mode, .. }) = crash {
-                self.crash_with(mode, wishes);
+                self.crash_with(mode, calls(&wishes));
                 return;
             }
             self.grant(wishes);
@@ -275,7 +309,8 @@ impl Simulation {
                 Wish::Give(at, input) => self.at(at.max(self.world.now), Event::Give(self.life, input)),
                 Wish::Planned(plan) => {
                     let workload = crate::world::workload();
-                    self.later(Event::Give(self.life, Input::Planned { workload, plan: *plan }));
+                    let input = Box::new(Input::Planned { workload, plan: *plan });
+                    self.later(Event::Give(self.life, input));
                 }
                 Wish::PollAt(at, source) => self.at(at, Event::Poll(self.life, source)),
                 Wish::Published(plan) => {
@@ -289,12 +324,7 @@ impl Simulation {
         }
     }
 
-    fn crash_with(&mut self, mode: CrashMode, wishes: Vec<Wish>) {
-        let calls = wishes.into_iter().filter_map(|wish| match wish {
-            Wish::Send(call) => Some(call),
-            _ => None,
-        });
-        let calls: Vec<Call> = calls.collect();
+    fn crash_with(&mut self, mode: CrashMode, calls: Vec<Call>) {
         match mode {
             CrashMode::Before => self.crash(&[]),
             CrashMode::Done => self.crash(&calls),
@@ -314,11 +344,59 @@ impl Simulation {
             self.trace.call(self.world.now, call);
             let _answer_that_nobody_hears = self.world.serve(call.clone());
         }
-        let Some(shell) = self.shell.take() else { return };
-        shell.kill();
+        if let Some(shell) = self.shell.take() {
+            shell.kill();
+        }
         self.trace.say(self.world.now, || "CRASH".to_owned());
-        self.world.troubled_until = self.world.troubled_until.max(self.world.now + self.scenario.restart_in);
-        self.at(self.world.now + self.scenario.restart_in, Event::Boot);
+        let up_at = self.world.now + self.scenario.restart_in;
+        self.world.troubled_until = self.world.troubled_until.max(up_at);
+        self.at(up_at, Event::Boot);
+    }
+
+    /// Notes what would be if Ostler were killed at this output. Where it asks nothing of the world, or nothing
+    /// that changes the world is under way, the ways to be killed are the same.
+    fn fork_here(&mut self, number: u64, put: Put, wishes: &[Wish]) {
+        for mode in CrashMode::ALL {
+            let differs = match mode {
+                CrashMode::Before => true,
+                CrashMode::Done => matches!(put.kind, "commit" | "run"),
+                CrashMode::Ghosts => put.writes,
+            };
+            if differs {
+                let mut fork = self.fork();
+                fork.crash_with(mode, calls(wishes));
+                if let Some(forks) = &mut self.forks {
+                    forks.push((CrashPoint { output: number, mode }, fork));
+                }
+            }
+        }
+    }
+
+    /// The same world a second time, without Ostler. What is on its way to the world still is.
+    fn fork(&self) -> Self {
+        let outside = |event: &Event| match event {
+            Event::Beat => Some(Event::Beat),
+            Event::Happen(n) => Some(Event::Happen(*n)),
+            Event::Boot => Some(Event::Boot),
+            Event::Arrive(life, call) => Some(Event::Arrive(*life, call.clone())),
+            Event::Return(..) | Event::Give(..) | Event::Poll(..) => None,
+        };
+        Self {
+            world: self.world.fork(),
+            trace: Trace::default(),
+            changed_at: self.changed_at,
+            outputs: self.outputs.clone(),
+            scenario: self.scenario.clone(),
+            shell: None,
+            life: self.life,
+            ghosts: self.ghosts.clone(),
+            queue: self.queue.iter().filter_map(|(at, event)| Some((*at, outside(event)?))).collect(),
+            sequence: self.sequence,
+            latency: self.latency.clone(),
+            checks: check::all(),
+            broken: None,
+            forks: None,
+        }
     }
 
     fn check(&mut self) {
@@ -340,6 +418,15 @@ impl Simulation {
         let at = self.world.now;
         self.broken.get_or_insert(Broken { at, check, what });
     }
+}
+
+/// What of the wishes goes out at once.
+fn calls(wishes: &[Wish]) -> Vec<Call> {
+    let call = |wish: &Wish| match wish {
+        Wish::Send(call) => Some(call.clone()),
+        _ => None,
+    };
+    wishes.iter().filter_map(call).collect()
 }
 
 const fn kind(output: &Output) -> &'static str {

@@ -7,11 +7,11 @@ use crate::scenario::Scenario;
 use ostler_engine::Setup;
 use ostler_lifecycle::Instance;
 use ostler_model::{
-    CloudId, CloudInstance, CloudPhase, EndCause, FailureClass, InstanceId, Policy, Pool, PoolId, ProviderId,
-    Timestamp, WorkloadId,
+    CloudId, CloudInstance, CloudPhase, EndCause, FailureClass, InstanceId, Millis, Policy, Pool, PoolId,
+    ProviderId, Timestamp, WorkloadId,
 };
 use ostler_provider::fake::FakeCloud;
-use ostler_store::MemoryStore;
+use ostler_store::{Commit, MemoryStore, Store};
 use std::collections::BTreeMap;
 
 /// The world at one moment.
@@ -80,6 +80,40 @@ impl World {
             ended: BTreeMap::new(),
             commit_fails: (0, false),
             machines: Vec::new(),
+        }
+    }
+
+    /// The same world a second time. Its store counts its versions anew; nobody has read them yet.
+    pub(crate) fn fork(&self) -> Self {
+        let mut store = MemoryStore::new(1);
+        let found = store.acquire("fork", self.now, Millis(0)).map_err(|error| error.to_string());
+        let copied = found.and_then(|term| {
+            let records = self.store.load(&workload()).map_err(|error| error.to_string())?;
+            let commit = Commit {
+                workload: workload(),
+                expected_version: 0,
+                term,
+                upserts: records.instances,
+                deletes: Vec::new(),
+                memory: records.memory,
+                journal: Vec::new(),
+            };
+            store.commit(&commit).map_err(|error| error.to_string())?;
+            store.release(term).map_err(|error| error.to_string())
+        });
+        copied.expect("a store in memory that nobody else has takes everything");
+        Self {
+            ray: self.ray.clone(),
+            policy: self.policy.clone(),
+            pools: self.pools.clone(),
+            records: self.records.clone(),
+            clouds: self.clouds.clone(),
+            store,
+            refusing: self.refusing.clone(),
+            unlisted: self.unlisted.clone(),
+            ended: self.ended.clone(),
+            machines: self.machines.clone(),
+            ..*self
         }
     }
 

@@ -1,5 +1,6 @@
 //! Random scenarios with faults and crashes: every promise holds after every event, and once the faults end only
 //! the minimums remain and nothing changes any more.
+#![allow(clippy::print_stdout, reason = "whoever looks into one run wants to see it")]
 
 use ostler_model::Millis;
 use ostler_sim::{Broken, Scenario, Simulation, swarm};

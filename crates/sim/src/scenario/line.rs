@@ -278,7 +278,7 @@ fn work(scenario: &mut Scenario, at: Timestamp, what: &str, words: &mut Words<'_
     let resources = words.resources()?;
     let shape = Shape { resources, selectors: words.selectors()? };
     let lasts = lasts(words)?;
-    if scenario.work.len() as u64 + count > WORK_MAX {
+    if (scenario.work.len() as u64).saturating_add(count) > WORK_MAX {
         return Err(format!("more than {WORK_MAX} pieces of work"));
     }
     let (times, kind) = match (what, strategy) {
