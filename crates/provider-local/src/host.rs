@@ -74,7 +74,8 @@ impl Host {
         let mut machines = self.machines();
         self.refresh(&mut machines)?;
         let mut listing = Listing { instances: Vec::new(), skipped: self.odd.clone() };
-        for (id, machine) in machines.iter().filter(|(_, machine)| !machine.record.has_ended()) {
+        for (id, machine) in machines.iter_mut().filter(|(_, m)| !m.record.has_ended() || !m.shown) {
+            machine.shown = true;
             if let Err(error) = spawn::bound_log(&self.dir, id, self.config.max_log_bytes) {
                 tracing::debug!(machine = %id, %error, "cannot bound a log");
             }
@@ -120,6 +121,7 @@ impl Host {
             let asked = Record { stage: Stage::Stopping { since: now() }, ..machine.record.clone() };
             self.dir.save(&asked).map_err(|error| not_written(id, &error))?;
             machine.record = asked;
+            machine.shown = true; // whoever ends it knows that it is there
         }
         Ok(())
     }
@@ -247,6 +249,7 @@ impl Host {
         machine.record.leader = processes::look(pid, &self.site).map(|process| self.leader_of(&process));
         machine.record.stage = Stage::Running;
         machine.child = Some(child);
+        machine.shown = false;
         // If this fails the record on disk says `starting`, and a later life finds the process by its mark.
         self.keep(&machine.record);
         Ok(machine)

@@ -20,11 +20,14 @@ pub(crate) struct Machine {
     pub(crate) told: BTreeSet<(i32, u64)>,
     /// When SIGKILL follows; by a clock that nobody sets.
     pub(crate) kill_at: Option<Instant>,
+    /// A listing has shown it. One that this life started is shown once even if it has ended by then: whoever
+    /// launched it would else wait for it to appear.
+    pub(crate) shown: bool,
 }
 
 impl Machine {
     pub(crate) fn new(record: Record) -> Self {
-        Self { record, child: None, told: BTreeSet::new(), kill_at: None }
+        Self { record, child: None, told: BTreeSet::new(), kill_at: None, shown: true }
     }
 
     /// Asks how our child ended, if it has, so that it does not stay a zombie.
@@ -57,8 +60,9 @@ impl Machine {
             kind: tagged.kind,
             phase: match self.record.stage {
                 Stage::Starting => CloudPhase::Pending,
-                Stage::Running => CloudPhase::Running,
-                Stage::Stopping { .. } | Stage::Ended { .. } => CloudPhase::Stopping,
+                // Shown after its end: the last that there was to see of it.
+                Stage::Running | Stage::Ended { .. } => CloudPhase::Running,
+                Stage::Stopping { .. } => CloudPhase::Stopping,
             },
             created_at: Some(self.record.asked_at),
             address: "127.0.0.1".into(),

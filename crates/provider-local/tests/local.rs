@@ -141,6 +141,17 @@ async fn a_machine_that_dies_is_gone() {
 }
 
 #[tokio::test]
+async fn a_machine_that_dies_before_anybody_looks_is_shown_once() {
+    let place = Place::new("exit 3");
+    let provider = place.open();
+    let id = launch(&provider, "i").await;
+    until("it is gone", async || place.processes().is_empty()).await;
+    let shown: Vec<_> = list(&provider).await.instances.into_iter().map(|machine| machine.id).collect();
+    assert_eq!(shown, [id], "or its launch would seem to be unanswered");
+    assert_eq!(list(&provider).await.instances, []);
+}
+
+#[tokio::test]
 async fn a_start_under_way_is_neither_repeated_nor_forgotten() {
     let place = Place::new(SLEEP);
     let id = launch(&place.open(), "i").await;
