@@ -5,6 +5,7 @@ use crate::explain::ExplainArgs;
 use crate::journal::JournalArgs;
 use crate::plan::PlanArgs;
 use crate::replay::ReplayArgs;
+use crate::snapshot::SnapshotArgs;
 use crate::status::StatusArgs;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use ostler_model::Scoring;
@@ -29,6 +30,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Why something waits, stays, goes, or was refused
     Explain(ExplainArgs),
+    /// Look once at a Ray cluster that somebody else scales, for `ostler plan`; changes nothing
+    Snapshot(SnapshotArgs),
     /// Plan a recorded snapshot; changes nothing
     Plan(PlanArgs),
     /// Plan recordings again and tell which plans differ

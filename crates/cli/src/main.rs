@@ -14,6 +14,7 @@ mod out;
 mod plan;
 mod replay;
 mod run;
+mod snapshot;
 mod status;
 mod store;
 mod table;
@@ -41,6 +42,7 @@ fn call(command: Command, out: &mut Out) -> Result<Exit, Trouble> {
         Command::Run(args) => run::run(args),
         Command::Status(args) => status::status(&args, out),
         Command::Explain(args) => explain::explain(&args, out),
+        Command::Snapshot(args) => snapshot::snapshot(args, out),
         Command::Plan(args) => plan::plan(&args, out),
         Command::Replay(args) => replay::replay(&args, out),
         Command::Journal(args) => journal::journal(&args, out),

@@ -122,6 +122,7 @@ impl Files {
             store_path: args.store.clone(),
             listen: args.listen,
             scoring: args.policy.map(Into::into),
+            look_only: false,
         };
         Self { args, overrides, named: Mutex::default() }
     }
@@ -157,7 +158,7 @@ impl Files {
     }
 }
 
-fn read_file(path: &Path) -> Result<String, String> {
+pub(crate) fn read_file(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| {
         format!("cannot read {}: {error}. Check the path and the rights [OSTLER-U001]", path.display())
     })

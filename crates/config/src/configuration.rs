@@ -229,4 +229,6 @@ pub struct Overrides {
     pub listen: Option<SocketAddr>,
     /// `--policy`: how options are compared, for every workload.
     pub scoring: Option<ostler_model::Scoring>,
+    /// The cluster is only looked at: who makes its machines does not matter, and may be anybody.
+    pub look_only: bool,
 }

@@ -53,7 +53,7 @@ pub(crate) fn cluster(
         notes.error(Code::BadForm, root.place("cluster_name"), message, hint);
     }
     let id = WorkloadId::from(name.unwrap_or(&cluster_name));
-    let provider = root.tagged("provider");
+    let provider = if host.overrides.look_only { None } else { root.tagged("provider") };
     let local = provider.as_ref().map(|section| general::local(section, host, "stop_grace_s"));
     warn_without_effect(&root);
     let types = root.named("available_node_types");

@@ -137,21 +137,31 @@ impl RealOutside {
 }
 
 fn ray_workload(id: &WorkloadId, ray: &RayConfig, config: &Configuration) -> Result<Connected, DaemonError> {
-    let (token, mut environment) =
-        auth(&ray.auth).map_err(|error| DaemonError::Rim(format!("workload {id}: {error}")))?;
+    let (client, mut environment) = ray_client(id, ray, config)?;
     environment.insert("RAY_ADDRESS".to_owned(), ray.address.clone());
-    let client = RayClient {
-        token,
-        call_timeout: Duration::from_millis(config.deadlines.observe.0),
-        metrics_address: Some(config.api.listen.to_string()),
-        ..RayClient::new(ray.address.clone())
-    };
     Ok(Connected {
         workload: Arc::new(RayWorkload::new(client)),
         kind: "ray",
         environment,
         name_variable: None,
     })
+}
+
+/// How the cluster is reached, and what a machine needs to prove who it is.
+pub(crate) fn ray_client(
+    id: &WorkloadId,
+    ray: &RayConfig,
+    config: &Configuration,
+) -> Result<(RayClient, BTreeMap<String, String>), DaemonError> {
+    let (token, environment) =
+        auth(&ray.auth).map_err(|error| DaemonError::Rim(format!("workload {id}: {error}")))?;
+    let client = RayClient {
+        token,
+        call_timeout: Duration::from_millis(config.deadlines.observe.0),
+        metrics_address: Some(config.api.listen.to_string()),
+        ..RayClient::new(ray.address.clone())
+    };
+    Ok((client, environment))
 }
 
 /// Where our token comes from, and what a machine needs to find the same one.

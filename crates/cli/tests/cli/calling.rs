@@ -111,14 +111,15 @@ fn help_and_version_are_results() {
         Usage: ostler <COMMAND>
 
         Commands:
-          run      Watch, decide and act, until stopped
-          status   Pools, machines, demand and the last plan of a running Ostler
-          explain  Why something waits, stays, goes, or was refused
-          plan     Plan a recorded snapshot; changes nothing
-          replay   Plan recordings again and tell which plans differ
-          journal  What was decided and why, from the store, also while `ostler run` writes it
-          check    Every mistake of a configuration, with its place and a hint
-          help     Print this message or the help of the given subcommand(s)
+          run       Watch, decide and act, until stopped
+          status    Pools, machines, demand and the last plan of a running Ostler
+          explain   Why something waits, stays, goes, or was refused
+          snapshot  Look once at a Ray cluster that somebody else scales, for `ostler plan`; changes nothing
+          plan      Plan a recorded snapshot; changes nothing
+          replay    Plan recordings again and tell which plans differ
+          journal   What was decided and why, from the store, also while `ostler run` writes it
+          check     Every mistake of a configuration, with its place and a hint
+          help      Print this message or the help of the given subcommand(s)
 
         Options:
           -h, --help     Print help
