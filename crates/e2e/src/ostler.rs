@@ -90,6 +90,10 @@ impl<'a> Ostler<'a> {
     pub fn ended(&mut self) -> Option<i32> {
         self.child.as_mut()?.try_wait().expect("it can be asked").map(|status| status.code().unwrap_or(-1))
     }
+    /// Its process, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
     /// Waits until it answers and has looked at everything.
     pub fn wait_until_ready(&mut self) {
         wait_for("Ostler to be ready", || {

@@ -8,19 +8,18 @@ use ostler_testkit::ray::{Cluster, Options, wait_for};
 /// it, believes a node idle on which work has begun. The raylet itself knows better, and refuses to drain.
 const REPORT_EVERY: &str = "RAY_raylet_report_resources_period_milliseconds: '4000'";
 
-/// Idle for longer than the timeout by a little, in growing steps: now and then work begins just when the drain
-/// is under way. Each task may be tried once only.
+/// Idle for about as long as the timeout: now and then work begins just when the drain is under way, and lasts
+/// until the drain is there. Each task may be tried once only.
 const NOW_AND_THEN: &str = "
+import random
 @ray.remote(num_cpus=1, max_retries=0)
 def work():
-    time.sleep(0.5)
+    time.sleep(2)
     return 1
-done, pause = 0, 2.0
+done = 0
 while not os.path.exists(END):
     done += ray.get(work.remote())
-    print('pause', pause, flush=True)
-    time.sleep(pause)
-    pause = pause + 0.3 if pause < 8 else 2.0
+    time.sleep(random.uniform(2.2, 3.6))
 print(done, 'tasks were done and none failed')";
 
 #[test]

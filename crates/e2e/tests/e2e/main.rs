@@ -9,4 +9,5 @@ mod growth;
 mod kill;
 mod random;
 mod refused;
+mod shown;
 mod versions;
