@@ -283,6 +283,7 @@ fn the_command_line_has_the_last_word() {
         store_path: Some("/s/x.db".into()),
         listen: Some("127.0.0.1:0".parse().expect("an address")),
         scoring: Some(Scoring::RayExact),
+        ..Overrides::default()
     };
     let env = crate::common::env(&[("RAY_ADDRESS", "10.0.0.1:6380")]);
     let loaded = load_ray(MINIMAL, Path::new("c.yaml"), &env, &overrides).expect("fine");
@@ -303,4 +304,19 @@ fn the_command_line_has_the_last_word() {
 
         1 error"#]],
     );
+}
+
+#[test]
+fn a_cluster_that_is_only_looked_at_may_have_any_provider() {
+    let text = "cluster_name: prod\nmax_workers: 4\nprovider:\n  type: aws\n  region: eu-west-1\nhead_node_type: head\n\
+                available_node_types:\n  head:\n    resources: {CPU: 0}\n    node_config: {}\n  w:\n    \
+                resources: {CPU: 2}\n    max_workers: 4\n    node_config: {InstanceType: m5.large}\n";
+    let load = |look_only| {
+        let overrides = Overrides { look_only, ..Overrides::default() };
+        ostler_config::load_ray(text, std::path::Path::new("c.yaml"), &|_| None, &overrides)
+    };
+    assert!(load(false).expect_err("no such provider yet").to_string().contains("not there yet"));
+    let looked = load(true).expect("the provider is not looked at").configuration;
+    assert_eq!(looked.workloads[0].pools.len(), 2);
+    assert!(looked.providers.is_empty());
 }
