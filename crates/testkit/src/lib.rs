@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gcs")]
 pub mod gcs;
+#[cfg(feature = "polars")]
+pub mod polars;
 #[cfg(feature = "ray")]
 pub mod ray;
 pub mod ray_case;
