@@ -2,7 +2,7 @@
 //!
 //! The engine, the planner and the audit in here are those of the daemon; only what is around them is played. A
 //! run depends on its [`Scenario`] alone, so whatever is found is found again: a [`swarm`] of random scenarios
-//! looks for it, a [`CrashPoint`] kills Ostler at any of its outputs, and [`check`]s judge after every event.
+//! looks for it, a [`CrashPoint`] kills Ostler at any of its outputs, and checks judge after every event.
 
 mod call;
 mod check;
