@@ -31,6 +31,8 @@ pub struct World {
     pub tally: Tally,
     /// When something last went wrong, or a fault that lasts ends.
     pub troubled_until: Timestamp,
+    /// Until when the cluster shows statuses that nobody knows.
+    pub odd_until: Timestamp,
     /// When the configuration last changed.
     pub reconfigured_at: Timestamp,
     pub(crate) clouds: BTreeMap<ProviderId, FakeCloud>,
@@ -72,6 +74,7 @@ impl World {
             records: BTreeMap::new(),
             tally: Tally::default(),
             troubled_until: Timestamp(0),
+            odd_until: Timestamp(0),
             reconfigured_at: Timestamp(0),
             clouds,
             store: MemoryStore::new(1),
@@ -191,6 +194,7 @@ impl World {
             Happening::UnknownStatus(lasts) => {
                 until = now + *lasts;
                 self.ray.order_unknown_status(until);
+                self.odd_until = self.odd_until.max(until);
             }
             Happening::BadRecords(lasts) => {
                 until = now + *lasts;

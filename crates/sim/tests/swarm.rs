@@ -20,7 +20,7 @@ fn run(seed: u64, trace: bool) -> Result<(), (Broken, String)> {
     result.map_err(|broken| (broken, simulation.trace.to_string()))
 }
 
-fn check(seeds: std::ops::Range<u64>) {
+fn check(seeds: impl IntoIterator<Item = u64>) {
     let mut wrong = Vec::new();
     for seed in seeds {
         if let Err((broken, _)) = run(seed, false) {
@@ -39,6 +39,13 @@ fn seeds_0_to_99() {
 #[test]
 fn seeds_100_to_199() {
     check(100..200);
+}
+
+/// Minimum broken by a drain on its way; a drain never asked again; a node of unknown status taken for lost; one
+/// machine too many after a launch was withdrawn; a head replaced in the middle of a drain.
+#[test]
+fn seeds_that_failed_once() {
+    check([457, 458, 789, 807, 607, 888, 1067, 2978, 3113, 3383]);
 }
 
 /// One seed with its scenario and all that happened: `SEED=…`. Many seeds: `SEEDS=from..to`.
