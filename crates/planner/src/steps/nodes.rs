@@ -82,7 +82,10 @@ fn is_left_by_its_node(draft: &Draft<'_>, serial: Serial, up: &BTreeSet<&NodeId>
     let state = draft.instances[&serial].state();
     let wanted = match state.end_cause() {
         None => state.name() == StateName::Running,
-        // Machines that we want to end go, whatever starts on them again.
+        // A control plane that was replaced during the drain knows neither the old node nor the drain; what
+        // started on the machine under it may be at work.
+        Some(EndCause::Idle) => matches!(state.name(), StateName::DrainRequested | StateName::Draining),
+        // Other machines that we want to end go, whatever starts on them again.
         Some(EndCause::NodeDead | EndCause::NodeLost | EndCause::NodeDraining) => {
             matches!(state.name(), StateName::Draining | StateName::Drained)
         }
