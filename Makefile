@@ -56,7 +56,14 @@ bench-latency: ray-env ## From a new task to the launch, beside Ray's own autosc
 	cargo build --release --package ostler-cli
 	$(RAY)/bin/python tools/ray/latency.py $(CARGO_TARGET_DIR)/release/ostler
 
+bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two minutes)
+	$(call step,building ostler and the benchmark)
+	cargo build --release --package ostler-cli
+	cargo build --release --package ostler-e2e --example idle_cost
+	$(call step,100 nodes in a scripted GCS)
+	OSTLER_BIN=$(CARGO_TARGET_DIR)/release/ostler $(CARGO_TARGET_DIR)/release/examples/idle_cost
+
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo test lint test-rust test-ray ray-env fuzz-ray bench-ray bench-latency docs
+.PHONY: help demo test lint test-rust test-ray ray-env fuzz-ray bench-ray bench-latency bench-idle docs
