@@ -3,9 +3,10 @@
 use super::find::Found;
 use super::{Because, Explanation, Fact};
 use ostler_console::{DemandView, MachineView, NodeView, PoolView, Why, WorkloadView, ago, unfit, view};
-use ostler_model::PoolId;
+use ostler_model::{InstanceId, PoolId, Scale, Target};
 use ostler_planner::{InstanceReport, PoolReport, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
+use std::collections::BTreeSet;
 
 /// Facts of one kind that are listed; the rest are counted. More would bury what matters.
 const LISTED_MAX: usize = 20;
@@ -19,7 +20,7 @@ pub(super) fn explanation(found: &Found<'_>, status: &Status) -> Explanation {
             .expect("a view has each workload")
     };
     match found {
-        Found::Workload(workload) => about_workload(&of(workload)),
+        Found::Workload(workload) => about_workload(workload, &of(workload)),
         Found::Pool(workload, pool) => about_pool(pool, workload, &of(workload)),
         Found::Machine(workload, instance, node) => about_machine(*instance, *node, &of(workload)),
         Found::Demand(workload, demand) => about_demand(demand, workload, &of(workload)),
@@ -27,7 +28,7 @@ pub(super) fn explanation(found: &Found<'_>, status: &Status) -> Explanation {
     }
 }
 
-fn about_workload(workload: &WorkloadView) -> Explanation {
+fn about_workload(status: &WorkloadStatus, workload: &WorkloadView) -> Explanation {
     let summary = match (&workload.failure, &workload.hold) {
         (Some(failure), _) => format!("it cannot be seen: {failure}"),
         (None, Some(_)) => "nothing is decided for it".to_owned(),
@@ -40,6 +41,7 @@ fn about_workload(workload: &WorkloadView) -> Explanation {
     facts.add("planned", &workload.planned);
     facts.add("nodes", &workload.nodes.len().to_string());
     facts.add("machines", &workload.machines.len().to_string());
+    target_facts(status, &mut facts);
     workload.faults.iter().for_each(|fault| facts.add("left aside", fault));
     Explanation {
         kind: "workload",
@@ -58,6 +60,7 @@ fn about_pool(pool: &PoolReport, status: &WorkloadStatus, workload: &WorkloadVie
     let mut facts = Facts::default();
     facts.add("each machine", &pool.resources.to_string());
     facts.add("bounds", &format!("{} to {}", pool.min, pool.max));
+    target_facts(status, &mut facts);
     let ours = workload.machines.iter().filter(|machine| machine.pool == name);
     facts.list(ours.map(|machine| (machine.instance.clone(), in_words(machine))));
     let unplaced = status.report.iter().flat_map(|report| &report.unplaced);
@@ -77,6 +80,59 @@ fn about_pool(pool: &PoolReport, status: &WorkloadStatus, workload: &WorkloadVie
         facts: facts.0,
         journal: Vec::new(),
     }
+}
+
+/// What a workload that is scaled to a number was asked for last, and what became of it.
+fn target_facts(status: &WorkloadStatus, facts: &mut Facts) {
+    let Some((report, asked)) =
+        status.report.as_ref().and_then(|report| Some((report, report.target.as_ref()?)))
+    else {
+        return;
+    };
+    let Scale { desired, available, min, max } = asked.scale;
+    match &asked.target {
+        None => facts.add("asked for", "nothing yet: what runs stays"),
+        Some(Target { wish, seq, accepted_at }) => {
+            let since = ago(report.at, Some(*accepted_at));
+            facts.add(
+                "asked for",
+                &format!("{} workers, {since} (wish {seq}); nothing else since", wish.amount),
+            );
+            if wish.amount.clamp(min, max) != wish.amount {
+                facts.add("clamped", &format!("to {}, from {min} to {max}", wish.amount.clamp(min, max)));
+            }
+            facts.add("must stay", &names(&wish.keep));
+            facts.add("go first", &names(&wish.delete));
+            if wish.keep.len() as u64 > u64::from(wish.amount) {
+                facts.add("kept beyond the number", "workers that must stay are more than were asked for");
+            }
+        }
+    }
+    if let Some(refused) = &asked.refused {
+        let text = format!(
+            "{} workers, {}, with {} that must stay: pool {} cannot spare them, its provider chooses itself",
+            refused.amount,
+            ago(report.at, Some(refused.at)),
+            refused.kept,
+            refused.pool
+        );
+        facts.add("refused", &text);
+    }
+    facts.add("aimed for", &format!("{desired}, of which {available} are ready"));
+    facts.add("bounds of all pools", &format!("{min} to {max}"));
+    if asked.short > 0 {
+        facts.add("short of", &format!("{} that no pool can give just now", asked.short));
+    }
+    if asked.held > 0 {
+        facts.add("too many", &format!("{} that may not go", asked.held));
+    }
+}
+
+fn names(names: &BTreeSet<InstanceId>) -> String {
+    let mut shown: Vec<&str> = names.iter().take(LISTED_MAX).map(InstanceId::as_str).collect();
+    let more = format!("and {} more", names.len() - shown.len());
+    shown.extend((names.len() > shown.len()).then_some(more.as_str()));
+    shown.join(", ")
 }
 
 /// What stands against a pool, without its name before it.

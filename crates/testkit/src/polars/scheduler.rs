@@ -91,6 +91,7 @@ pub struct Scheduler {
     workers: BTreeSet<String>,
     /// Workers that were given up: no query is put on them.
     given_up: BTreeSet<String>,
+    leaving: BTreeSet<String>,
     limits: Option<(u32, u32)>,
     config_due: u64,
     config_failures: u32,
@@ -121,6 +122,7 @@ impl Scheduler {
             last_query: 0,
             workers: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            leaving: BTreeSet::new(),
             limits: None,
             config_due: 0,
             config_failures: 0,
@@ -148,10 +150,16 @@ impl Scheduler {
         self.workers.insert(name.to_owned());
     }
 
+    /// A worker was told to end, and says so: it takes no more queries.
+    pub fn leaving(&mut self, name: &str) {
+        self.leaving.insert(name.to_owned());
+    }
+
     /// A worker is gone; the query that it held fails.
     pub fn gone(&mut self, now: u64, name: &str) {
         self.workers.remove(name);
         self.given_up.remove(name);
+        self.leaving.remove(name);
         let lost: Vec<u64> =
             self.queries.iter().filter(|(_, query)| query.holds.contains(name)).map(|(id, _)| *id).collect();
         for id in lost {
@@ -247,7 +255,9 @@ impl Scheduler {
             let free: Vec<String> = self
                 .workers
                 .iter()
-                .filter(|name| !self.holds(name) && !self.given_up.contains(*name))
+                .filter(|name| {
+                    !self.holds(name) && !self.given_up.contains(*name) && !self.leaving.contains(*name)
+                })
                 .cloned()
                 .collect();
             let timeout = self.settings.scale_up_timeout;
@@ -289,5 +299,102 @@ impl Scheduler {
             self.workers.iter().filter(|name| !keep.contains(*name)).take(surplus).cloned().collect();
         self.given_up = delete.clone(); // nothing is put on them from now on
         Some(Call::ScaleTo { amount: wanted, keep, delete })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A scheduler that knows its limits: 0 to 8, nothing is there.
+    fn started() -> Scheduler {
+        let mut s = Scheduler::start(Settings::default()).expect("it has its number of workers");
+        assert_eq!(s.step(0), Some(Call::Config));
+        s.answered(0, Answer::Config(0, 0, 0, 8));
+        s
+    }
+
+    fn amount(call: Option<Call>) -> Option<u32> {
+        call.map(|call| match call {
+            Call::ScaleTo { amount, .. } => amount,
+            Call::Config => panic!("the configuration is asked for"),
+        })
+    }
+
+    #[test]
+    fn it_does_not_start_without_a_number_of_workers() {
+        assert!(
+            Scheduler::start(Settings { default_workers_per_query: None, ..Settings::default() }).is_err()
+        );
+    }
+
+    #[test]
+    fn two_queries_of_four_are_eight_at_once_and_less_after_sixty_seconds() {
+        let mut s = started();
+        s.submit(0, None, 10_000);
+        s.submit(0, Some(4), 10_000);
+        assert_eq!(amount(s.step(0)), Some(8));
+        s.answered(0, Answer::Accepted);
+        (0..8).for_each(|n| s.register(&format!("w{n}")));
+        assert_eq!(s.step(1_000), None);
+        assert_eq!(s.step(11_000), None); // both have ended
+        assert_eq!(s.step(70_000), None);
+        assert_eq!(amount(s.step(71_000)), Some(0));
+        assert_eq!(s.finished, 2);
+    }
+
+    #[test]
+    fn a_query_above_the_maximum_runs_at_the_maximum() {
+        let mut s = started();
+        s.submit(0, Some(100), 10_000);
+        assert_eq!(amount(s.step(0)), Some(8));
+        s.answered(0, Answer::Accepted);
+        (0..8).for_each(|n| s.register(&format!("w{n}")));
+        s.step(1_000);
+        assert!(s.holds("w7"));
+        s.gone(2_000, "w7");
+        assert_eq!(s.failed, [(2_000, 1, Loss::WorkerGone("w7".to_owned()))]);
+    }
+
+    #[test]
+    fn four_retries_each_a_second_later_than_the_last() {
+        let mut s = started();
+        s.submit(0, Some(1), 10_000);
+        let (mut now, mut tries) = (0, Vec::new());
+        while tries.len() < 6 && now < 60_000 {
+            if s.step(now).is_some() {
+                tries.push(now);
+                s.answered(now, Answer::TryAgain);
+            }
+            now += 100;
+        }
+        // After the last of them the next decision asks again.
+        assert_eq!(tries, [0, 1_000, 3_000, 6_000, 10_000, 11_000]);
+    }
+
+    #[test]
+    fn a_failed_request_keeps_the_size_and_is_repeated_at_the_next_decision() {
+        let mut s = started();
+        s.submit(0, Some(3), 10_000);
+        assert_eq!(amount(s.step(0)), Some(3));
+        s.answered(0, Answer::Failed);
+        assert_eq!(s.step(500), None);
+        assert_eq!(amount(s.step(1_000)), Some(3));
+        s.answered(1_000, Answer::Failed);
+        assert_eq!(s.step(300_001), s.in_flight.as_ref().map(|flying| flying.call.clone()));
+        assert_eq!(s.failed, [(300_001, 1, Loss::TimedOut)]);
+    }
+
+    #[test]
+    fn the_configuration_is_given_up_after_five_failures_in_a_row() {
+        let mut s = Scheduler::start(Settings::default()).expect("it has its number of workers");
+        for n in 0..5 {
+            assert_eq!(s.step(n * 1_000), Some(Call::Config));
+            s.answered(n * 1_000, Answer::Failed);
+        }
+        assert!(s.has_given_up());
+        assert_eq!(s.step(1_000_000), None);
+        s.leader_changes(1_000_000);
+        assert_eq!(s.step(1_000_000), Some(Call::Config));
     }
 }

@@ -7,8 +7,8 @@ use super::scheduler::{Answer, Scheduler};
 use ostler_engine::{Declined, Engine, Input, Output, Request, Setup};
 use ostler_lifecycle::{Act, Effect, Instance};
 use ostler_model::{
-    CloudId, CloudInstance, CloudPhase, EffectOutcome, EffectReport, Failure, FailureClass, Millis, Node,
-    NodeKind, NodeStatus, Observed, Policy, Pool, ProviderId, Resources, Scoring, Timeouts, Timestamp,
+    CloudId, CloudInstance, CloudPhase, EffectOutcome, EffectReport, EndCause, Failure, FailureClass, Millis,
+    Node, NodeKind, NodeStatus, Observed, Policy, Pool, ProviderId, Resources, Scoring, Timeouts, Timestamp,
     WorkloadId, WorkloadState,
 };
 use ostler_planner::Memory;
@@ -33,7 +33,7 @@ pub struct Faults {
     pub no_capacity: u64,
     /// One machine in so many never becomes ready.
     pub never_ready: u64,
-    /// One step in so many kills Ostler.
+    /// One step in so many kills Ostler, and one commit in a tenth of so many, right after it was written.
     pub kill: u64,
     /// One commit in so many is refused.
     pub refused_commit: u64,
@@ -78,8 +78,7 @@ pub struct World {
     machines: BTreeMap<String, Machine>,
     names: BTreeSet<String>,
     looked_at: u64,
-    /// The newest accepted list of workers to keep.
-    kept: BTreeSet<String>,
+    killed: bool,
 }
 
 impl World {
@@ -122,7 +121,7 @@ impl World {
             machines: BTreeMap::new(),
             names: BTreeSet::new(),
             looked_at: 0,
-            kept: BTreeSet::new(),
+            killed: false,
         };
         world.tell(Input::Configured(vec![world.setup.clone()]));
         (world, rest, grpc)
@@ -135,6 +134,18 @@ impl World {
             .filter(|m| m.registered && m.ends_at.is_none())
             .map(|m| m.name.clone())
             .collect()
+    }
+
+    /// What Ostler has on record, for a test that failed.
+    pub fn records(&self) -> String {
+        let shown = self.engine.scale(Timestamp(self.now), &workload());
+        let mut text = format!("at {}: {shown:?}\n", self.now);
+        for record in self.stored.records.values().filter(|record| !record.state().name().is_final()) {
+            let since = self.now.saturating_sub(record.since().0) / 1000;
+            text +=
+                &format!("  {} in {}: {} for {since} s\n", record.id(), record.pool(), record.state().name());
+        }
+        text
     }
 
     /// Other bounds, as after a change of the configuration.
@@ -173,9 +184,6 @@ impl World {
         }
         while let Some(call) = self.scheduler.step(self.now) {
             let answer = self.served(client.call(&call)).await;
-            if let (super::scheduler::Call::ScaleTo { keep, .. }, Answer::Accepted) = (&call, answer) {
-                self.kept = keep.clone();
-            }
             self.scheduler.answered(self.now, answer);
             if !matches!(answer, Answer::Accepted | Answer::Config(..)) {
                 break; // the next attempt is a later one
@@ -211,6 +219,14 @@ impl World {
         while let Some(input) = inputs.pop_front() {
             for output in self.engine.handle(Timestamp(self.now), input) {
                 inputs.extend(self.act(output));
+                if self.killed {
+                    break;
+                }
+            }
+            if self.killed {
+                self.killed = false;
+                self.kill();
+                return;
             }
         }
         let shown = self.engine.scale(Timestamp(self.now), &workload());
@@ -243,6 +259,8 @@ impl World {
                 if let Some(memory) = &plan.memory {
                     self.stored.memory = memory.clone();
                 }
+                // Written, and gone before anybody heard of it or anything was done.
+                self.killed = self.faults.kill > 0 && self.random.once_in(self.faults.kill / 10);
                 Some(Input::Committed { workload, version: self.stored.version })
             }
             Output::Run { effect, .. } => Some(self.run(effect)),
@@ -267,8 +285,8 @@ impl World {
                 self.launch(token.as_str(), effect.instance.as_str(), effect.pool.as_str());
                 EffectOutcome::Done
             }
-            Act::Terminate { cloud, .. } => {
-                self.terminate(cloud.as_str());
+            Act::Terminate { cloud, cause } => {
+                self.terminate(cloud.as_str(), *cause);
                 EffectOutcome::Done
             }
             Act::Drain { .. } | Act::Install { .. } => panic!("nobody drains or prepares here: {effect:?}"),
@@ -292,23 +310,33 @@ impl World {
         assert!(self.machines.len() <= most as usize, "more than {most} machines exist");
     }
 
-    fn terminate(&mut self, id: &str) {
+    fn terminate(&mut self, id: &str, cause: EndCause) {
         let Some(machine) = self.machines.get_mut(id).filter(|machine| machine.ends_at.is_none()) else {
             return;
         };
         machine.ends_at = Some(self.now + ENDS_WITHIN);
-        if self.scheduler.holds(&machine.name) || self.kept.contains(&machine.name) {
-            self.wronged.push(machine.name.clone());
+        self.scheduler.leaving(&machine.name);
+        let target = self.stored.memory.target.as_ref();
+        let is_kept = target.is_some_and(|target| target.wish.keep.contains(machine.name.as_str()));
+        if self.scheduler.holds(&machine.name) || is_kept {
+            let kept = if is_kept { "kept" } else { "at work" };
+            let ready = if machine.registered { "ready" } else { "not ready" };
+            self.wronged.push(format!("{}: {} ({kept}, {ready}) for {cause}", self.now, machine.name));
         }
     }
 
     fn machines_go_on(&mut self) {
         let now = self.now;
+        let up = |machines: &BTreeMap<String, Machine>| machines.values().filter(|m| m.registered).count();
+        let before = up(&self.machines);
         for machine in self.machines.values_mut() {
             if machine.ready_at <= now && !machine.registered && machine.ends_at.is_none() {
                 machine.registered = true;
                 self.scheduler.register(&machine.name);
             }
+        }
+        if up(&self.machines) != before {
+            self.looked_at = 0; // the probe of a worker that has just become ready knocks
         }
         let ended: Vec<String> = self
             .machines
