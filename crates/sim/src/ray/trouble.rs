@@ -103,7 +103,7 @@ impl VirtualRay {
                         node.hidden_until = up_at + after;
                     }
                 }
-                Rejoin::Anew(after) => {
+                Rejoin::Anew(after) if matches!(node.life, Life::Up | Life::Draining { .. }) => {
                     self.vanish(&node.id, now);
                     if let Some((_, joins_at)) = node.cloud.as_ref().and_then(|c| self.met.get_mut(c)) {
                         *joins_at = Some(up_at + after);
