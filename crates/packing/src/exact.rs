@@ -178,16 +178,18 @@ fn answer(
     memory: &ray::Memory,
 ) -> Decision {
     let removals: Vec<Removal> = removals(decision);
+    let mut launched = alloc::vec![0; problem.pools.len()];
+    decision.launches.iter().for_each(|launch| launched[launch.pool] += launch.count);
     let whole = |index: usize, shape: Option<&Shape>| Unplaced {
         index,
         count: 1,
-        why: shape.map(|shape| why::pools(problem, shape)).unwrap_or_default(),
+        why: shape.map(|shape| why::pools(problem, &launched, shape)).unwrap_or_default(),
     };
     Decision {
         launches: launches(decision),
         kept: kept(problem, input, decision, &removals),
         removals,
-        unplaced_tasks: unplaced_tasks(problem, decision),
+        unplaced_tasks: unplaced_tasks(problem, &launched, decision),
         unplaced_gangs: decision
             .infeasible_gangs
             .iter()
@@ -210,10 +212,10 @@ fn answer(
     }
 }
 
-fn unplaced_tasks(problem: &Problem, decision: &ray::Decision) -> Vec<Unplaced> {
+fn unplaced_tasks(problem: &Problem, launched: &[u64], decision: &ray::Decision) -> Vec<Unplaced> {
     let unplaced = |u: &ray::Unplaced| {
         let shape = problem.tasks.get(u.request).map(|task| &task.shape);
-        let why = shape.map(|shape| why::pools(problem, shape)).unwrap_or_default();
+        let why = shape.map(|shape| why::pools(problem, launched, shape)).unwrap_or_default();
         Unplaced { index: u.request, count: u.count, why }
     };
     decision.infeasible_requests.iter().map(unplaced).collect()
@@ -314,9 +316,7 @@ fn keep(problem: &Problem, input: &ray::Input<'_>, n: usize, needed: Option<Keep
 fn fault(problem: &Problem, fault: &ray::Fault) -> Fault {
     let record = match fault.record {
         ray::Record::Pool(n) => problem.pools.get(n).map(|p| alloc::format!("pool {}", p.pool.id)),
-        ray::Record::Instance(n) => {
-            problem.machines.get(n).map(|m| alloc::format!("instance {} of pool {}", m.instance, m.pool))
-        }
+        ray::Record::Instance(n) => problem.machines.get(n).map(|m| m.instance.to_string()),
         ray::Record::Demand(ray::Demand::Request(n)) => {
             problem.tasks.get(n).map(|t| alloc::format!("request {}", t.shape))
         }

@@ -11,4 +11,4 @@ pub mod problem;
 pub mod ray;
 pub mod ray_exact;
 pub mod target;
-pub mod why;
+mod why;

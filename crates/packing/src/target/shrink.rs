@@ -58,5 +58,5 @@ fn victims(question: &Question, answer: &Answer) -> Vec<usize> {
 fn may_go(question: &Question, worker: &Worker) -> bool {
     let protected = || question.workers.iter().any(|worker| worker.keep);
     let blind = worker.pool.is_some_and(|pool| question.pools[pool].blind);
-    !worker.keep && !worker.unseen && !(blind && protected())
+    !(worker.keep || worker.unseen || (blind && protected()))
 }

@@ -133,8 +133,8 @@ fn b30_pg_with_bundle_infeasible_label_selectors() {
         gang g STRICT_PACK 1 CPU=1 in:zone=x + 1 CPU=1 in:zone=x
         ",
         expect![[r#"
-              warning: STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x)): a is at its maximum of 10; b has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
-              unplaced gang: 1 x STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x))
+            warning: STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x)): a cannot hold the parts as the strategy wants; b has none of the labels; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+            unplaced gang: 1 x STRICT_PACK g: 1 × (CPU 1 where zone in (x)) + 1 × (CPU 1 where zone in (x))
         "#]],
     );
     check(

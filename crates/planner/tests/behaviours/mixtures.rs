@@ -225,8 +225,8 @@ fn b25_min_workers_and_others() {
         task 5 GPU=8
         ",
         expect![[r#"
-              warning: GPU 8: p2 is at its maximum of 4; head is too small (GPU: asks 8, a machine has 0) [infeasible]
-              unplaced demand: 3 x GPU 8
+            warning: GPU 8: p2 cannot hold the parts as the strategy wants; head is too small (GPU: asks 8, a machine has 0) [infeasible]
+            unplaced demand: 3 x GPU 8
         "#]],
     );
     check(

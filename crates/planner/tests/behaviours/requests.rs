@@ -112,11 +112,11 @@ fn b10_max_worker_num_enforce_with_resource_requests() {
         task 3 CPU=1
         ",
         expect![[r#"
-              new2: new queued in a [launch_demand]
-              new2: queued -> requested [launch_turn]
-              warning: CPU 1: a is at its maximum of 10; head is too small (CPU: asks 1, a machine has 0) [infeasible]
-              unplaced demand: 2 x CPU 1
-              i1: running stays, something runs on it
+            new2: new queued in a [launch_demand]
+            new2: queued -> requested [launch_turn]
+            warning: CPU 1: a would exceed the maximum of 3 machines in all; head is too small (CPU: asks 1, a machine has 0) [infeasible]
+            unplaced demand: 2 x CPU 1
+            i1: running stays, something runs on it
         "#]],
     );
     check(

@@ -43,10 +43,10 @@ fn b14_resource_constrains() {
         floor 2 CPU=1 + 1 TPU=1
         ",
         expect![[r#"
-              new1: new queued in a [launch_min]
-              new1: queued -> requested [launch_turn]
-              warning: standing request: 2 × (CPU 1) + 1 × (TPU 1): a is at its maximum of 10; g is too small (CPU: asks 1, a machine has 0); head is too small (CPU: asks 1, a machine has 0) [infeasible]
-              unplaced floor: 1 x standing request: 2 × (CPU 1) + 1 × (TPU 1)
+            new1: new queued in a [launch_min]
+            new1: queued -> requested [launch_turn]
+            warning: standing request: 2 × (CPU 1) + 1 × (TPU 1): a cannot hold the parts as the strategy wants; g is too small (CPU: asks 1, a machine has 0); head is too small (CPU: asks 1, a machine has 0) [infeasible]
+            unplaced floor: 1 x standing request: 2 × (CPU 1) + 1 × (TPU 1)
         "#]],
     );
     check(

@@ -247,7 +247,7 @@ fn type_removed_while_running() {
             round 1
               new2: new queued in a [launch_demand]
               new2: queued -> requested [launch_turn]
-              warning: instance r1 of pool gone: instance r1 of pool gone belongs to a pool that the configuration no longer has [bad_record]
+              warning: r1: r1 belongs to a pool that the configuration no longer has [bad_record]
               r1: running stays, something runs on it
             round 2
               new2: requested -> allocated [machine_appeared]
