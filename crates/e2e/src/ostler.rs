@@ -113,7 +113,8 @@ impl<'a> Ostler<'a> {
     pub fn picture(&self) -> Option<Picture> {
         let (status, body) = self.get("/api/v1/status")?;
         let mut document: Value = serde_json::from_str(&body).ok()?;
-        (status == 200).then(|| Picture(document["workloads"][0].take()))
+        let workload = document["workloads"].get_mut(0)?; // there is none for an instant at the start
+        (status == 200).then(|| Picture(workload.take()))
     }
     /// What it has logged, in all of its lives.
     pub fn log(&self) -> String {
