@@ -56,7 +56,7 @@ impl Engine {
                     room.loaded = true;
                     room.stage = Stage::Idle;
                     room.dirty = true;
-                    run_due(now, room, &mut outputs);
+                    room.reconciled = false;
                 }
             }
             Input::Observed { workload, look } => {
@@ -90,7 +90,7 @@ impl Engine {
             Input::Tick => {
                 for room in self.rooms.values_mut() {
                     // While records are read again, those at hand are known to be old.
-                    if !matches!(room.stage, Stage::Loading) {
+                    if room.reconciled && !matches!(room.stage, Stage::Loading) {
                         run_due(now, room, &mut outputs);
                     }
                     room.dirty = true;
@@ -145,6 +145,10 @@ impl Engine {
             outputs.push(Output::Alarm(Alarm::PlanDropped { workload, findings }));
         } else if plan.is_empty() {
             room.drop_reports(&snapshot);
+            // After a restart the effects that the records call for go out here, once a look has shown which of
+            // them are overdue: those that are get a new attempt instead.
+            room.reconciled = true;
+            run_due(now, room, outputs);
             outputs.push(Output::Publish { workload: workload.clone(), plan: Arc::new(plan) });
         } else {
             let plan = Arc::new(plan);
@@ -179,6 +183,7 @@ impl Engine {
         };
         room.apply(&plan, version);
         room.drop_reports(&snapshot);
+        room.reconciled = true;
         run_due(now, room, outputs);
         outputs.push(Output::Publish { workload: workload.clone(), plan });
     }

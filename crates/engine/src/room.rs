@@ -21,6 +21,8 @@ pub(crate) struct Room {
     pub(crate) reports: Vec<EffectReport>,
     pub(crate) effects: Effects,
     pub(crate) stage: Stage,
+    /// A plan has held the records against a look since they were read.
+    pub(crate) reconciled: bool,
     /// Something was seen that the last snapshot did not hold.
     pub(crate) dirty: bool,
     /// Its records have been read once.
@@ -61,6 +63,7 @@ impl Room {
             reports: Vec::new(),
             effects: Effects::default(),
             stage: Stage::Loading,
+            reconciled: false,
             dirty: false,
             loaded: false,
             requests: VecDeque::new(),

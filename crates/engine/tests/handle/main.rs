@@ -372,12 +372,20 @@ fn after_a_restart_everything_that_is_due_is_handed_out_again() {
     let mut restarted = Loop::new(&["w/p"]);
     restarted.loaded("w", 1, records);
     restarted.tick(1);
+    restarted.listed("p", vec![]);
+    restarted.observed("w", 0, vec![]);
+    restarted.planned("w");
     restarted.check(expect![[r#"
         > configured
           load w
         > loaded w at version 1
-          run w: launch i-00000000-1.1
         > 1 s later
+        > p lists 0 machines
+        > 0 tasks wait in w
+          plan w
+        > planned w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
     "#]]);
 }
 
@@ -400,13 +408,13 @@ fn a_termination_that_is_refused_waits_before_it_is_asked_for_again() {
         > configured
           load w
         > loaded w at version 0
-          run w: terminate c1
         > p lists 1 machines
         > 0 tasks wait in w
           plan w
         > effect 1 of i1 ended
           look at provider p
         > planned w
+          run w: terminate c1
           publish w: 0 notes
           plan w with 1 reports
         > planned w

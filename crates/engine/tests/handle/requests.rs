@@ -187,9 +187,12 @@ fn a_workload_that_is_unseen_or_gone() {
           plan target
         > request 1: 2 workers
           shows 0 desired, 0 available, 0 to 9
+        > planned target
+          commit target at version 0: no steps
         > committed target
+          reply 1: Ok(())
+          plan target
         > configured without it
-          reply 1: Err(Unavailable)
         > request 2: 2 workers
           reply 2: Err(Unavailable)
     "#]]);
