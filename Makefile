@@ -18,7 +18,13 @@ demo: ray-env ## A real Ray cluster that grows and shrinks, in about two minutes
 	$(call step,the demo)
 	$(RAY)/bin/python tools/demo/ray.py $(CARGO_TARGET_DIR)/release/ostler
 
-test: lint test-rust test-ray ## Everything, as CI does it
+demo-polars: ## A Polars cluster that goes from 0 to 8, 3 and 0 workers, in half a minute
+	$(call step,building ostler (some minutes the first time))
+	cargo build --release --package ostler-cli
+	$(call step,the demo)
+	python3 tools/polars/demo.py $(CARGO_TARGET_DIR)/release/ostler
+
+test: lint test-rust test-ray test-polars ## Everything, as CI does it
 
 lint: ## Format and lints
 	$(call step,format)
@@ -36,6 +42,16 @@ test-ray: ray-env ## Tests with real Ray clusters
 	$(call step,Ostler in front of real Rays)
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e
+
+test-polars: polars-env ## The scaling service of Polars: the binary, a client of another language, a fuzzer
+	$(call step,Ostler as the scaling service)
+	cargo build --package ostler-cli
+	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test polars
+	$(call step,clients of another language)
+	$(CACHE)/polars-env/bin/python tools/polars/test.py $(CARGO_TARGET_DIR)/debug/ostler
+
+polars-env: ## The Python environment with gRPC tools and an HTTP fuzzer, outside of the clone
+	tools/polars/make-env.sh
 
 ray-env: ## The Python environments with the real Rays, outside of the clone
 	$(call step,Ray environments)
@@ -66,4 +82,4 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo test lint test-rust test-ray ray-env fuzz-ray bench-ray bench-latency bench-idle docs
+.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env ray-env fuzz-ray bench-ray bench-latency bench-idle docs

@@ -38,6 +38,7 @@ pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>, read: Rea
             workloads.push(workload(one, host, &providers));
         }
     }
+    crate::polars::check_apart(&named, &workloads);
     let api = api(&root.section("api"), host);
     Configuration { workloads, providers, store, api, deadlines: deadlines(&root.section("deadlines")) }
 }

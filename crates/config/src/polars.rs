@@ -9,6 +9,7 @@ use crate::mistake::Code;
 use crate::read::{Named, Section};
 use crate::value::Command;
 use ostler_model::{Millis, Policy, Scoring, Timeouts, WorkloadId};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Providers) -> WorkloadConfig {
@@ -119,7 +120,8 @@ fn rest(section: &Section<'_, '_>, host: &Host<'_>) -> PolarsRest {
 fn listen(section: &Section<'_, '_>) -> SocketAddr {
     let text = section.need::<String>("listen");
     let parsed = text.replace("localhost:", "127.0.0.1:").parse();
-    if parsed.is_err() && section.has("listen") {
+    // One that is no address at all has been told of already.
+    if parsed.is_err() && !text.is_empty() {
         let message = format!("`{}`: `{text}` has no IP address", section.name_of("listen"));
         let hint = "write `IP:PORT`, such as `127.0.0.1:4001`";
         section.notes.error(Code::BadForm, section.place("listen"), message, hint);
@@ -184,4 +186,24 @@ fn probe(section: &Section<'_, '_>) -> PolarsProbe {
         _ => PolarsProbeKind::Running,
     };
     PolarsProbe { kind: what, interval, timeout }
+}
+
+/// Services that share an address must lie below paths of their own, and gRPC has none.
+pub(crate) fn check_apart(named: &[Named<'_, '_>], workloads: &[WorkloadConfig]) {
+    let mut rest = BTreeMap::new();
+    let mut grpc = BTreeMap::new();
+    for workload in workloads {
+        let WorkloadKind::Polars(config) = &workload.kind else { continue };
+        let place = config.rest.as_ref().map(|rest| (rest.listen, &rest.path, &rest.secret_path_file));
+        let earlier = [
+            ("rest", place.and_then(|place| rest.insert(place, &workload.id))),
+            ("grpc", config.grpc.and_then(|address| grpc.insert(address, &workload.id))),
+        ];
+        for (key, other) in earlier.into_iter().filter_map(|(key, other)| Some((key, other?))) {
+            let Some(one) = named.iter().find(|one| one.name == workload.id.as_str()) else { continue };
+            let message = format!("`{}` is where `{other}` is served already", one.section.name_of(key));
+            let hint = "give each its own port, or for REST its own `path`";
+            one.section.notes.error(Code::Conflict, one.section.place(key), message, hint);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::error::PolarsError;
 use crate::guard::Guard;
 use crate::rest::Problem;
-use crate::sockets::Sockets;
+use crate::sockets::{Serving, Site, Sockets};
 use crate::{grpc, rest};
 use axum::Router;
 use axum::body::Body;
@@ -18,11 +18,12 @@ use ostler_workload::Door;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
+use tonic::Code;
 use tower::ServiceExt;
 
 /// Connections at one time. A scheduler has one or two, and many schedulers' streams stay open.
@@ -40,38 +41,35 @@ const PING_WITHIN: Duration = Duration::from_secs(10);
 /// Pause after the system refused to accept a connection (it is out of files): it would refuse again at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The tasks that listen. They end with this.
+/// What is served, for as long as this is there.
 #[derive(Debug)]
-pub(crate) struct Servers(Vec<JoinHandle<()>>);
+pub(crate) struct Servers {
+    _all: Vec<Serving>,
+}
 
-/// What one address serves.
+/// What one service serves on one address.
 #[derive(Debug, Clone)]
-struct Served {
-    rest: Option<Router>,
-    grpc: Option<Router>,
+pub(crate) struct Served {
+    pub(crate) rest: Option<Router>,
+    /// What stands before REST's paths.
+    pub(crate) path: String,
+    pub(crate) grpc: Option<Router>,
     guard: Guard,
+}
+
+impl Served {
+    /// Does REST's path lie below ours?
+    pub(crate) fn serves(&self, path: &str) -> bool {
+        let below = path.strip_prefix(&self.path);
+        self.rest.is_some() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 impl Servers {
     pub(crate) fn start(config: &Config, door: &Arc<Door>, sockets: &Sockets) -> Result<Self, PolarsError> {
-        let mut tasks = Self(Vec::new());
-        for (address, served) in served(config, door)? {
-            let socket = sockets.listen(address)?;
-            let cannot = |error: std::io::Error| PolarsError::Listen { address, reason: error.to_string() };
-            let own = socket.try_clone().map_err(cannot)?;
-            let listener = TcpListener::from_std(own).map_err(cannot)?;
-            tasks.0.push(tokio::spawn(async move {
-                let _kept = socket; // so that the next service of this address finds it
-                listen(listener, Arc::new(served)).await;
-            }));
-        }
-        Ok(tasks)
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        self.0.iter().for_each(JoinHandle::abort);
+        let all = served(config, door)?;
+        let all = all.into_iter().map(|(address, served)| sockets.serve(address, served));
+        Ok(Self { _all: all.collect::<Result<_, _>>()? })
     }
 }
 
@@ -81,27 +79,30 @@ fn served(config: &Config, door: &Arc<Door>) -> Result<BTreeMap<SocketAddr, Serv
         let secret = rest.secret && config.grpc != Some(rest.listen);
         let guard = Guard::new(config, rest.listen, secret)?;
         let router = rest::router(door.clone(), &rest.path, config.max_body_bytes);
-        all.insert(rest.listen, Served { rest: Some(router), grpc: None, guard });
+        let path = rest.path.clone();
+        all.insert(rest.listen, Served { rest: Some(router), path, grpc: None, guard });
     }
     if let Some(address) = config.grpc {
         let guard = Guard::new(config, address, false)?;
         let router = grpc::router(door.clone(), config.max_body_bytes);
-        let served = all.entry(address).or_insert(Served { rest: None, grpc: None, guard });
+        let served =
+            all.entry(address).or_insert(Served { rest: None, path: String::new(), grpc: None, guard });
         served.grpc = Some(router);
     }
     Ok(all)
 }
 
-async fn listen(listener: TcpListener, served: Arc<Served>) {
+/// Takes connections in, for as long as anybody serves here.
+pub(crate) async fn listen(listener: TcpListener, site: Weak<Site>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let mut open = JoinSet::new(); // dropped with this task, and with it every connection
     loop {
         let place = places.clone().acquire_owned().await.expect("the semaphore is never closed");
         match listener.accept().await {
             Ok((stream, peer)) => {
-                let served = served.clone();
+                let site = site.clone();
                 open.spawn(async move {
-                    talk(stream, peer.ip(), served).await;
+                    talk(stream, peer.ip(), site).await;
                     drop(place);
                 });
             }
@@ -115,7 +116,7 @@ async fn listen(listener: TcpListener, served: Arc<Served>) {
 }
 
 /// One connection, to its end.
-async fn talk(stream: TcpStream, peer: IpAddr, served: Arc<Served>) {
+async fn talk(stream: TcpStream, peer: IpAddr, site: Weak<Site>) {
     let _ = stream.set_nodelay(true);
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
@@ -130,38 +131,43 @@ async fn talk(stream: TcpStream, peer: IpAddr, served: Arc<Served>) {
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_WITHIN);
     let service = service_fn(move |request: Request<Incoming>| {
-        let served = served.clone();
-        async move { Ok::<_, Infallible>(answer(&served, peer, request.map(Body::new)).await) }
+        let site = site.clone();
+        async move { Ok::<_, Infallible>(answer(&site, peer, request.map(Body::new)).await) }
     });
     if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
         tracing::debug!(%peer, %error, "a connection to the scaling service ended");
     }
 }
 
-async fn answer(served: &Served, peer: IpAddr, request: Request<Body>) -> Response<Body> {
+async fn answer(site: &Weak<Site>, peer: IpAddr, request: Request<Body>) -> Response<Body> {
     let by_grpc = is_grpc(request.headers());
-    let (router, nowhere) = match by_grpc {
-        true => (&served.grpc, grpc::status(tonic::Code::Unimplemented, "gRPC is served on another port")),
-        false => (&served.rest, Problem::not_found().into_response()),
+    let refusal = |code, message: &str, problem: fn() -> Problem| match by_grpc {
+        true => grpc::status(code, message),
+        false => problem().into_response(),
+    };
+    let served = site.upgrade().and_then(|site| match by_grpc {
+        true => site.grpc(),
+        false => site.rest(request.uri().path()),
+    });
+    let router =
+        served.as_ref().and_then(|served| if by_grpc { served.grpc.clone() } else { served.rest.clone() });
+    let Some((served, router)) = served.zip(router) else {
+        return refusal(
+            Code::Unimplemented,
+            "gRPC is served on another port [OSTLER-L012]",
+            Problem::not_found,
+        );
     };
     if !served.guard.admits(peer) {
-        return match by_grpc {
-            true => grpc::status(tonic::Code::PermissionDenied, "this address may not ask [OSTLER-L010]"),
-            false => Problem::forbidden().into_response(),
-        };
+        return refusal(Code::PermissionDenied, "this address may not ask [OSTLER-L010]", Problem::forbidden);
     }
     if !served.guard.knows(request.headers()) {
-        return match by_grpc {
-            true => grpc::status(tonic::Code::Unauthenticated, "the token is missing or wrong [OSTLER-L011]"),
-            false => Problem::unauthorized().into_response(),
-        };
+        let message = "the token is missing or wrong [OSTLER-L011]";
+        return refusal(Code::Unauthenticated, message, Problem::unauthorized);
     }
-    match router {
-        Some(router) => match router.clone().oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        },
-        None => nowhere,
+    match router.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
     }
 }
 

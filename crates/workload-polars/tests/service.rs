@@ -279,3 +279,23 @@ async fn workers_are_ready_when_their_probe_says_so() {
     served.workload.machines(&provider, Some(&[]));
     assert_eq!(names().await, Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn several_clusters_share_a_port_below_their_paths() {
+    let (address, sockets) = (free(), Sockets::default());
+    let start = |path: &str, desired| {
+        let rest = Some(Rest { listen: address, path: path.to_owned(), secret: false });
+        let config = Config { rest, grpc: None, ..config(address, address) };
+        let service = PolarsWorkload::start(config, BTreeSet::new(), &sockets).expect("the port is ours");
+        service.door().expect("it has one").show(Scale { desired, ..SHOWN });
+        service
+    };
+    let (a, b) = (start("/a", 1), start("/a/b", 2));
+    let desired = async |path: &str| http(address, "GET", path, "", "").await.expect("an answer");
+    assert!(desired("/a/scale_config").await.1.contains(r#""desired":1,"#));
+    assert!(desired("/a/b/scale_config").await.1.contains(r#""desired":2,"#));
+    assert_eq!(desired("/scale_config").await.0, 404);
+    drop(b);
+    assert_eq!(desired("/a/b/scale_config").await.0, 404);
+    drop(a);
+}

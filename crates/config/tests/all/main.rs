@@ -5,4 +5,5 @@ mod common;
 mod general;
 mod generated;
 mod mistakes;
+mod polars;
 mod ray_files;
