@@ -69,7 +69,7 @@ fn cluster_file(dir: &Path, nodes: u64) -> String {
     let (state, lifeline) = (dir.join("machines"), dir.join("lifeline"));
     format!(
         "cluster_name: idle\nmax_workers: {nodes}\n\
-         provider:\n  type: ostler-local\n  state_dir: {}\n  command: exec cat {}\n\
+         provider:\n  type: ostler-local\n  state_dir: {}\n  max_machines: {nodes}\n  command: exec cat {}\n\
          head_node_type: head\navailable_node_types:\n  \
          head: {{resources: {{CPU: 0}}, max_workers: 0, node_config: {{}}}}\n  \
          cpu: {{resources: {{CPU: 4}}, min_workers: {nodes}, max_workers: {nodes}, node_config: {{}}}}\n",
