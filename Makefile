@@ -34,7 +34,7 @@ lint: ## Format and lints
 
 test-rust: ## All tests that need no other system
 	$(call step,tests of the pure core and the rim)
-	cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray
+	cargo test --workspace --no-fail-fast --exclude ostler-e2e --exclude ostler-workload-ray
 
 test-ray: ray-env ## Tests with real Ray clusters
 	$(call step,the client of Ray against real Rays)
