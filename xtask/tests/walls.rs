@@ -19,16 +19,23 @@ const RINGS: &[&[&str]] = &[
 
 /// Steps within a ring that are meant.
 const MAY_ALSO: &[(&str, &str)] = &[
-    ("ostler-audit", "ostler-planner"), // it judges plans
+    ("ostler-audit", "ostler-planner"),  // it judges plans
     ("ostler-daemon", "ostler-console"), // it fills the read model
     ("ostler-cli", "ostler-daemon"),
     ("ostler-cli", "ostler-console"),
+    ("ostler-e2e", "ostler-testkit"),
     ("xtask", "ostler-testkit"),
 ];
 
 /// The pure rings: no clock, no IO, no randomness, no hash order.
-const PURE: &[&str] =
-    &["ostler-model", "ostler-packing", "ostler-lifecycle", "ostler-planner", "ostler-audit", "ostler-engine"];
+const PURE: &[&str] = &[
+    "ostler-model",
+    "ostler-packing",
+    "ostler-lifecycle",
+    "ostler-planner",
+    "ostler-audit",
+    "ostler-engine",
+];
 /// What the pure rings may use of others: none of these does IO.
 const PURE_MAY_USE: &[&str] = &["serde", "libm"];
 
@@ -56,7 +63,10 @@ fn packages() -> Vec<Package> {
     let list = metadata["packages"].as_array().expect("it lists packages").iter();
     list.map(|package| Package {
         name: text(&package["name"]),
-        root: Path::new(&text(&package["manifest_path"])).parent().expect("a manifest lies somewhere").to_owned(),
+        root: Path::new(&text(&package["manifest_path"]))
+            .parent()
+            .expect("a manifest lies somewhere")
+            .to_owned(),
         uses: package["dependencies"]
             .as_array()
             .expect("it lists dependencies")
@@ -103,17 +113,22 @@ fn the_pure_rings_use_nothing_that_does_io() {
     for package in packages().iter().filter(|package| PURE.contains(&package.name.as_str())) {
         for used in &package.uses {
             if ring_of(used).is_none() && !PURE_MAY_USE.contains(&used.as_str()) {
-                found.push(format!("{} uses {used}, which is not on the list of the pure rings", package.name));
+                found.push(format!(
+                    "{} uses {used}, which is not on the list of the pure rings",
+                    package.name
+                ));
             }
         }
-        let lib = std::fs::read_to_string(package.root.join("src/lib.rs")).expect("a pure crate is a library");
+        let lib =
+            std::fs::read_to_string(package.root.join("src/lib.rs")).expect("a pure crate is a library");
         if !lib.contains("#![no_std]") {
             found.push(format!("{} is not no_std", package.name));
         }
         for file in sources(&package.root.join("src")) {
             let source = std::fs::read_to_string(&file).expect("a source can be read");
             for (n, line) in source.lines().enumerate() {
-                let for_tests = n > 0 && source.lines().nth(n - 1).is_some_and(|before| before.trim() == "#[cfg(test)]");
+                let for_tests =
+                    n > 0 && source.lines().nth(n - 1).is_some_and(|before| before.trim() == "#[cfg(test)]");
                 if line.trim() == "extern crate std;" && !for_tests {
                     found.push(format!("{}:{}: std outside of tests", file.display(), n + 1));
                 }
@@ -139,7 +154,8 @@ fn providers_and_workloads_never_meet() {
 #[test]
 fn every_crate_has_the_lints_of_the_workspace() {
     for package in packages() {
-        let manifest = std::fs::read_to_string(package.root.join("Cargo.toml")).expect("a manifest can be read");
+        let manifest =
+            std::fs::read_to_string(package.root.join("Cargo.toml")).expect("a manifest can be read");
         assert!(manifest.contains("[lints]\nworkspace = true"), "{} has lints of its own", package.name);
     }
 }
@@ -156,7 +172,10 @@ fn no_source_is_too_long_and_nothing_is_left_to_do() {
             }
             for mark in [concat!("FIX", "ME"), concat!("TO", "DO"), concat!("XX", "X:")] {
                 if source.contains(mark) {
-                    found.push(format!("{}: holds {mark}: do it, or say in the documents why not", file.display()));
+                    found.push(format!(
+                        "{}: holds {mark}: do it, or say in the documents why not",
+                        file.display()
+                    ));
                 }
             }
         }
@@ -171,7 +190,8 @@ fn links_between_documents_lead_somewhere() {
     documents.extend(["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].map(|name| root.join(name)));
     let mut found = Vec::new();
     for document in documents {
-        let text = std::fs::read_to_string(&document).unwrap_or_else(|e| panic!("{}: {e}", document.display()));
+        let text =
+            std::fs::read_to_string(&document).unwrap_or_else(|e| panic!("{}: {e}", document.display()));
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let target = link.split('#').next().unwrap_or("");
             let outside = link.contains("://") || link.starts_with("mailto:") || target.is_empty();

@@ -465,7 +465,11 @@ fn the_end_of_a_worker_that_must_stay_is_found() {
         let wish = Wish { amount: 0, keep: ["i1".into()].into(), ..Wish::default() };
         world.memory.target = Some(Target { wish, seq: 1, accepted_at: NOW });
     };
-    check(kept, |world, plan| drain(world, plan, "i1", EndCause::MaxPerPool), expect![[r#"
+    check(
+        kept,
+        |world, plan| drain(world, plan, "i1", EndCause::MaxPerPool),
+        expect![[r#"
         i1 must stay, and would go by drain_requested [kept_workers_stay]
-    "#]]);
+    "#]],
+    );
 }

@@ -10,8 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
 use ostler_model::{
-    CloudId, Failure, InstanceId, LaunchCause, NodeId, Pool, PoolId, Resources, Scale, Target,
-    Timestamp,
+    CloudId, Failure, InstanceId, LaunchCause, NodeId, Pool, PoolId, Resources, Scale, Target, Timestamp,
 };
 use ostler_packing::problem::{Fault, Keep, Unfit};
 use ostler_packing::target::Answer;

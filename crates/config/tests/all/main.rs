@@ -4,6 +4,7 @@ mod any_text;
 mod common;
 mod general;
 mod generated;
+mod hostile;
 mod mistakes;
 mod polars;
 mod ray_files;

@@ -62,7 +62,9 @@ workloads:
 "
         )
     };
-    check(&text("max_workers: 8"), &expect![[r#"
+    check(
+        &text("max_workers: 8"),
+        &expect![[r#"
         error: `workloads.a.rest` would listen on 0.0.0.0:4001, for other hosts, without any protection [OSTLER-C027]
          --> /etc/ostler.yaml:5:11
         5 |     rest: {listen: '0.0.0.0:4001'}
@@ -75,7 +77,8 @@ workloads:
           |           ^
          hint: say `access` with `networks` or a `token_file`, for REST a `secret_path_file`, or `insecure: true`
 
-        2 errors"#]]);
+        2 errors"#]],
+    );
     for more in ["access: {networks: [10.0.0.0/8]}", "access: {token_file: t}", "access: {insecure: true}"] {
         assert!(read(&text(more)).is_ok(), "{more}");
     }
