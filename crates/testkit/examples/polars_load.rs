@@ -4,6 +4,7 @@
 //! ```text
 //! polars_load REST GRPC [--seconds 30] [--rate 1000] [--streams 500] [--connections 50] [--pid PID]
 //! ```
+#![allow(clippy::print_stdout, reason = "its output is its result")]
 
 use ostler_testkit::polars::client::Client;
 use ostler_testkit::polars::scheduler::Call;

@@ -1,5 +1,6 @@
 //! A day of a Polars cluster in virtual time, with the real service before Ostler's engine and a provider that fails:
 //! no query may fail by Ostler's doing.
+#![allow(clippy::print_stdout, reason = "progress of a long test")]
 
 use ostler_testkit::polars::client::Client;
 use ostler_testkit::polars::random::Random;
