@@ -203,6 +203,29 @@ fn links_between_documents_lead_somewhere() {
     assert!(found.is_empty(), "links that lead nowhere:\n{}", found.join("\n"));
 }
 
+#[test]
+fn every_code_of_an_error_is_in_the_documents() {
+    let root = workspace();
+    let pages = files(&root.join("docs"), "md")
+        .into_iter()
+        .map(|page| std::fs::read_to_string(page).unwrap_or_default());
+    let pages: String = pages.collect();
+    let mut missing = BTreeSet::new();
+    for package in packages() {
+        for file in sources(&package.root.join("src")) {
+            let source = std::fs::read_to_string(&file).expect("a source can be read");
+            for after in source.split("OSTLER-").skip(1) {
+                let code: String = after.chars().take_while(char::is_ascii_alphanumeric).collect();
+                let is_code = code.len() == 4 && code[1..].bytes().all(|b| b.is_ascii_digit());
+                if is_code && !pages.contains(&format!("OSTLER-{code}")) {
+                    missing.insert(format!("OSTLER-{code} ({})", file.display()));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "put these into docs/reference/errors.md: {missing:#?}");
+}
+
 fn sources(dir: &Path) -> Vec<PathBuf> {
     files(dir, "rs")
 }
