@@ -39,14 +39,12 @@ test-rust: ## All tests that need no other system
 test-ray: ray-env ## Tests with real Ray clusters
 	$(call step,the client of Ray against real Rays)
 	cargo test --package ostler-workload-ray
-	$(call step,Ostler in front of real Rays)
+	$(call step,Ostler in front of real Rays and schedulers)
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e
 
-test-polars: polars-env ## The scaling service of Polars: the binary, a client of another language, a fuzzer
-	$(call step,Ostler as the scaling service)
+test-polars: polars-env ## The scaling service of Polars: a client of another language, a fuzzer
 	cargo build --package ostler-cli
-	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test polars
 	$(call step,clients of another language)
 	$(CACHE)/polars-env/bin/python tools/polars/test.py $(CARGO_TARGET_DIR)/debug/ostler
 
