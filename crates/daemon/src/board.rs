@@ -101,13 +101,14 @@ impl Board {
     ) {
         let mut state = self.lock();
         state.workload(&self.rim, workload).report = Some(plan.report.clone());
-        for entry in words::journal(plan) {
-            state.recent.push_front(line(workload, entry));
+        let at = now();
+        for said in words::lines(plan) {
+            state.recent.push_front(line(workload, at, said));
         }
         state.recent.truncate(RECENT_MAX);
         for step in &plan.steps {
             if let Some(event) = &step.event {
-                state.counters.count(workload, step, event, record(&step.instance));
+                count(&mut state.counters, workload, step, event, record(&step.instance));
             }
         }
     }
@@ -139,45 +140,33 @@ impl State {
     }
 }
 
-/// Counting what plans do.
-trait Count {
-    fn count(
-        &mut self,
-        workload: &WorkloadId,
-        step: &ostler_planner::Step,
-        event: &Event,
-        record: Option<&Instance>,
-    );
-}
-
-impl Count for Counters {
-    fn count(
-        &mut self,
-        workload: &WorkloadId,
-        step: &ostler_planner::Step,
-        event: &Event,
-        record: Option<&Instance>,
-    ) {
-        let pool = (workload.to_string(), step.pool.to_string());
-        let launches = self.launches.entry(pool.clone()).or_default();
-        match event {
-            Event::LaunchRequested { .. } => launches.requested += 1,
-            Event::LaunchFailed { .. } => launches.refused += 1,
-            Event::Allocated { .. } => launches.allocated += 1,
-            Event::NodeUp { .. } => {
-                launches.joined += 1;
-                launches.join_seconds += record.map_or(0.0, join_seconds);
-            }
-            Event::DrainRequested { cause, .. }
-            | Event::Withdrawn { cause }
-            | Event::TerminationRequested { cause } => {
-                *self.removals.entry((pool.0, pool.1, cause.code().to_owned())).or_default() += 1;
-            }
-            Event::DrainCancelled if matches!(step.reason, Reason::DrainRejected { .. }) => {
-                *self.drains_rejected.entry(workload.to_string()).or_default() += 1;
-            }
-            _ => {}
+/// Counts what one step of a plan does.
+fn count(
+    counters: &mut Counters,
+    workload: &WorkloadId,
+    step: &ostler_planner::Step,
+    event: &Event,
+    record: Option<&Instance>,
+) {
+    let pool = (workload.to_string(), step.pool.to_string());
+    let launches = counters.launches.entry(pool.clone()).or_default();
+    match event {
+        Event::LaunchRequested { .. } => launches.requested += 1,
+        Event::LaunchFailed { .. } => launches.refused += 1,
+        Event::Allocated { .. } => launches.allocated += 1,
+        Event::NodeUp { .. } => {
+            launches.joined += 1;
+            launches.join_seconds += record.map_or(0.0, join_seconds);
         }
+        Event::DrainRequested { cause, .. }
+        | Event::Withdrawn { cause }
+        | Event::TerminationRequested { cause } => {
+            *counters.removals.entry((pool.0, pool.1, cause.code().to_owned())).or_default() += 1;
+        }
+        Event::DrainCancelled if matches!(step.reason, Reason::DrainRejected { .. }) => {
+            *counters.drains_rejected.entry(workload.to_string()).or_default() += 1;
+        }
+        _ => {}
     }
 }
 
@@ -190,14 +179,14 @@ fn join_seconds(record: &Instance) -> f64 {
     }
 }
 
-fn line(workload: &WorkloadId, entry: ostler_store::JournalEntry) -> JournalLine {
+fn line(workload: &WorkloadId, at: Timestamp, said: words::Line) -> JournalLine {
     JournalLine {
         seq: 0,
-        at: entry.at,
+        at,
         workload: workload.to_string(),
-        subject: format!("{}:{}", entry.subject.kind, entry.subject.id),
-        code: entry.code,
-        message: entry.message,
+        subject: format!("{}:{}", said.subject.kind, said.subject.id),
+        code: said.code.to_owned(),
+        message: said.message,
     }
 }
 

@@ -8,30 +8,44 @@ use ostler_store::JournalEntry;
 use ostler_workload::{Event, Severity as Loudness};
 use std::collections::BTreeMap;
 
-/// Each step and each note as an entry of the journal.
-pub(crate) fn journal(plan: &Plan) -> Vec<JournalEntry> {
-    plan.steps.iter().map(step_entry).chain(plan.notes.iter().map(note_entry)).collect()
+/// What a step or a note says, for people.
+pub(crate) struct Line {
+    pub(crate) subject: ostler_store::Subject,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
 }
 
-fn step_entry(step: &Step) -> JournalEntry {
+/// Each step and each note in words.
+pub(crate) fn lines(plan: &Plan) -> impl Iterator<Item = Line> {
+    plan.steps.iter().map(step_words).chain(plan.notes.iter().map(note_words))
+}
+
+/// The same as entries of the journal, with what programs need to know.
+pub(crate) fn journal(plan: &Plan) -> Vec<JournalEntry> {
+    let at = now();
+    let data = plan.steps.iter().map(json).chain(plan.notes.iter().map(json));
+    let entry = |(line, data): (Line, String)| {
+        let Line { subject, code, message } = line;
+        JournalEntry { at, subject, code: code.to_owned(), message, data }
+    };
+    lines(plan).zip(data).map(entry).collect()
+}
+
+fn step_words(step: &Step) -> Line {
     let change = step.event.as_ref().map_or("wanted", Change::code);
-    JournalEntry {
-        at: now(),
+    Line {
         subject: ostler_store::Subject { kind: "instance".to_owned(), id: step.instance.to_string() },
-        code: step.reason.code().to_owned(),
+        code: step.reason.code(),
         message: format!("pool {}, {change}: {}", step.pool, step.reason),
-        data: json(step),
     }
 }
 
-fn note_entry(note: &Note) -> JournalEntry {
+fn note_words(note: &Note) -> Line {
     let (kind, id) = subject(&note.subject);
-    JournalEntry {
-        at: now(),
+    Line {
         subject: ostler_store::Subject { kind: kind.to_owned(), id },
-        code: note.reason.code().to_owned(),
+        code: note.reason.code(),
         message: note.reason.to_string(),
-        data: json(note),
     }
 }
 

@@ -113,7 +113,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
         Scoring::Target => steps::target(&mut draft),
     }
     steps::terminate(&mut draft);
-    steps::launch(&mut draft, state);
+    steps::launch(&mut draft);
     steps::install(&mut draft);
     steps::say(&mut draft);
     steps::forget(&mut draft);

@@ -4,11 +4,11 @@ use crate::draft::{Draft, Serial};
 use crate::reason::{HoldReason, Reason};
 use alloc::collections::BTreeMap;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{EndCause, LaunchCause, Pool, PoolId, Timestamp, WorkloadState};
+use ostler_model::{EndCause, LaunchCause, Pool, PoolId, Timestamp};
 
 /// Queued → Requested. Bounds hold for machines that exist: one that is on its way out keeps its room until it
 /// is gone. Launches under way count against speed and concurrency, so planning again launches no more.
-pub(crate) fn launch(draft: &mut Draft<'_>, _state: &WorkloadState) {
+pub(crate) fn launch(draft: &mut Draft<'_>) {
     if draft.report.hold.is_some() {
         return;
     }
