@@ -13,7 +13,14 @@ const RINGS: &[&[&str]] = &[
     &["ostler-planner", "ostler-audit"],
     &["ostler-engine"],
     &["ostler-wire", "ostler-config", "ostler-store", "ostler-provider", "ostler-workload"],
-    &["ostler-provider-local", "ostler-workload-polars", "ostler-workload-ray"],
+    &[
+        "ostler-provider-externalgrpc",
+        "ostler-provider-kwok",
+        "ostler-provider-local",
+        "ostler-workload-kubernetes",
+        "ostler-workload-polars",
+        "ostler-workload-ray",
+    ],
     &["ostler-console", "ostler-daemon", "ostler-cli", "ostler-sim", "ostler-testkit", "ostler-e2e", "xtask"],
 ];
 

@@ -57,6 +57,7 @@ fn pool(id: &str, resource: &str, min: u32, max: u32) -> Pool {
         priority: 0,
         launch_hash: "h".into(),
         instance_type: String::new(),
+        node: None,
     }
 }
 

@@ -169,6 +169,7 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Po
         priority: section.need("priority"),
         launch_hash,
         instance_type: section.need("instance_type"),
+        node: None,
     };
     PoolConfig { pool, template: section.json("template") }
 }
@@ -243,6 +244,7 @@ fn policy(section: &Section<'_, '_>, host: &Host<'_>, pools: &[PoolConfig]) -> P
         drain_grace: section.need("drain_grace"),
         install: false,
         blind_pools: std::collections::BTreeSet::new(),
+        kube: None,
         timeouts: timeouts(&section.section("timeouts")),
     }
 }

@@ -36,6 +36,7 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Po
         priority: 0,
         launch_hash,
         instance_type: section.need("instance_type"),
+        node: None,
     };
     PoolConfig { pool, template: section.json("template") }
 }

@@ -145,6 +145,7 @@ impl Context<'_, '_, '_> {
             priority: section.need("priority"),
             launch_hash: self.hash(section, is_head),
             instance_type: String::new(),
+            node: None,
         };
         PoolConfig { pool, template: section.json("node_config") }
     }

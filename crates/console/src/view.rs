@@ -234,7 +234,9 @@ fn status_word(status: NodeStatus) -> String {
     match status {
         NodeStatus::Running => "running".to_owned(),
         NodeStatus::Idle => "idle".to_owned(),
+        NodeStatus::NotReady => "not ready".to_owned(),
         NodeStatus::Draining => "draining".to_owned(),
+        NodeStatus::Drained => "drained".to_owned(),
         NodeStatus::Dead => "dead".to_owned(),
         NodeStatus::Unknown(number) => format!("unknown ({number})"),
     }

@@ -63,6 +63,9 @@ impl Executor {
             Act::Drain { node, cause, deadline } => {
                 self.drain(workload, node, *cause, *deadline, idle, &deadlines).await
             }
+            Act::Undrain { node } => {
+                self.undrain(workload, node, &deadlines).await.map(|()| EffectOutcome::Done)
+            }
             Act::Terminate { cloud, .. } => {
                 self.terminate(workload, effect, cloud, &deadlines).await.map(|()| EffectOutcome::Done)
             }
@@ -137,6 +140,19 @@ impl Executor {
             DrainAnswer::Accepted => EffectOutcome::Done,
             DrainAnswer::Rejected(message) => EffectOutcome::DrainRejected(message),
         })
+    }
+
+    async fn undrain(
+        &self,
+        workload: &WorkloadId,
+        node: &NodeId,
+        deadlines: &Deadlines,
+    ) -> Result<(), Failure> {
+        match self.rim.workload(workload) {
+            Some(connected) => within(deadlines.drain, connected.workload.undrain(node)).await,
+            // Nobody is left who could hold on to a drain.
+            None => Ok(()),
+        }
     }
 
     async fn terminate(

@@ -189,7 +189,11 @@ fn infeasible(demand: &Demand, report: &Report) -> Demand {
         match unplaced.kind {
             LaunchCause::Gang => found.gangs.extend(demand.gangs.get(unplaced.index).cloned()),
             LaunchCause::Floor => found.floors.extend(demand.floors.get(unplaced.index).cloned()),
-            LaunchCause::Demand | LaunchCause::Min | LaunchCause::Target => {
+            LaunchCause::Demand
+            | LaunchCause::Min
+            | LaunchCause::Target
+            | LaunchCause::Headroom
+            | LaunchCause::Replacement => {
                 let task = demand.tasks.get(unplaced.index).cloned();
                 found.tasks.extend(task.map(|task| ostler_model::Task { count: unplaced.count, ..task }));
             }

@@ -46,6 +46,11 @@ pub enum Act {
         /// By when its work should have left.
         deadline: Option<Timestamp>,
     },
+    /// Ask the workload to take the drain of the node back.
+    Undrain {
+        /// The node.
+        node: NodeId,
+    },
     /// Ask the provider to end the machine.
     Terminate {
         /// The machine.
@@ -73,6 +78,7 @@ pub fn due_effect(instance: &Instance) -> Option<Effect> {
         State::DrainRequested { node, cause, deadline, .. } => {
             Act::Drain { node: node.clone(), cause: *cause, deadline: *deadline }
         }
+        State::UndrainRequested { node, .. } => Act::Undrain { node: node.clone() },
         State::Terminating { cloud, cause } => Act::Terminate { cloud: cloud.clone(), cause: *cause },
         State::Queued
         | State::Allocated { .. }

@@ -52,10 +52,13 @@ pub enum Event {
         /// By when its work should have left.
         deadline: Option<Timestamp>,
     },
-    /// The workload refused to let the node go, or did nothing about it in time: it goes on working.
+    /// The workload refused to let the node go, did nothing about it in time, or took its drain back: it goes on
+    /// working.
     DrainCancelled,
     /// The workload says that the node takes no more work.
     NodeDraining,
+    /// The node is wanted again: the workload is to be asked to take the drain back.
+    UndrainRequested,
     /// The workload's node is gone.
     NodeGone {
         /// How it went.
@@ -94,6 +97,7 @@ impl Event {
             Self::DrainRequested { .. } => "drain_requested",
             Self::DrainCancelled => "drain_cancelled",
             Self::NodeDraining => "node_draining",
+            Self::UndrainRequested => "undrain_requested",
             Self::NodeGone { .. } => "node_gone",
             Self::TerminationRequested { .. } => "termination_requested",
             Self::TerminationFailed { .. } => "termination_failed",

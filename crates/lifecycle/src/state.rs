@@ -49,6 +49,13 @@ pub enum State {
         /// Why it goes.
         cause: EndCause,
     },
+    /// The workload is asked to take the drain back: the node is wanted again.
+    UndrainRequested {
+        /// The machine.
+        cloud: CloudId,
+        /// The node.
+        node: NodeId,
+    },
     /// The node is gone, the machine is still there.
     Drained {
         /// The machine.
@@ -110,6 +117,7 @@ pub enum StateName {
     Running,
     DrainRequested,
     Draining,
+    UndrainRequested,
     Drained,
     Terminating,
     Terminated,
@@ -121,7 +129,7 @@ pub enum StateName {
 
 impl StateName {
     /// All of them, in the order of a life.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Queued,
         Self::Requested,
         Self::Allocated,
@@ -129,6 +137,7 @@ impl StateName {
         Self::Running,
         Self::DrainRequested,
         Self::Draining,
+        Self::UndrainRequested,
         Self::Drained,
         Self::Terminating,
         Self::Terminated,
@@ -153,6 +162,7 @@ impl StateName {
             Self::Running => "running",
             Self::DrainRequested => "drain_requested",
             Self::Draining => "draining",
+            Self::UndrainRequested => "undrain_requested",
             Self::Drained => "drained",
             Self::Terminating => "terminating",
             Self::Terminated => "terminated",
@@ -163,7 +173,7 @@ impl StateName {
         }
     }
 
-    /// What Ray calls it.
+    /// What Ray calls it, or what is nearest: a drain is never taken back there.
     pub const fn ray(self) -> &'static str {
         match self {
             Self::Queued => "QUEUED",
@@ -172,7 +182,7 @@ impl StateName {
             Self::Installing => "RAY_INSTALLING",
             Self::Running => "RAY_RUNNING",
             Self::DrainRequested => "RAY_STOP_REQUESTED",
-            Self::Draining => "RAY_STOPPING",
+            Self::Draining | Self::UndrainRequested => "RAY_STOPPING",
             Self::Drained => "RAY_STOPPED",
             Self::Terminating => "TERMINATING",
             Self::Terminated => "TERMINATED",
@@ -201,6 +211,7 @@ impl State {
             Self::Running { .. } => StateName::Running,
             Self::DrainRequested { .. } => StateName::DrainRequested,
             Self::Draining { .. } => StateName::Draining,
+            Self::UndrainRequested { .. } => StateName::UndrainRequested,
             Self::Drained { .. } => StateName::Drained,
             Self::Terminating { .. } => StateName::Terminating,
             Self::Terminated { .. } => StateName::Terminated,
@@ -219,6 +230,7 @@ impl State {
             | Self::Running { cloud, .. }
             | Self::DrainRequested { cloud, .. }
             | Self::Draining { cloud, .. }
+            | Self::UndrainRequested { cloud, .. }
             | Self::Drained { cloud, .. }
             | Self::Terminating { cloud, .. }
             | Self::AllocationTimedOut { cloud }
@@ -231,7 +243,9 @@ impl State {
     /// The workload's node, while it matters.
     pub const fn node(&self) -> Option<&NodeId> {
         match self {
-            Self::Running { node, .. } | Self::DrainRequested { node, .. } => Some(node),
+            Self::Running { node, .. }
+            | Self::DrainRequested { node, .. }
+            | Self::UndrainRequested { node, .. } => Some(node),
             Self::Draining { node, .. } => node.as_ref(),
             _ => None,
         }

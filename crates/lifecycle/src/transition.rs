@@ -88,6 +88,18 @@ fn next(state: &State, event: &Event) -> Option<State> {
         (E::DrainCancelled, S::DrainRequested { cloud, node, .. }) => {
             S::Running { cloud: cloud.clone(), node: node.clone() }
         }
+        // The workload took the drain back, on our wish or because something on the node cannot leave.
+        (
+            E::DrainCancelled,
+            S::Draining { cloud, node: Some(node), .. } | S::UndrainRequested { cloud, node },
+        ) => S::Running { cloud: cloud.clone(), node: node.clone() },
+        // It is wanted again, or carries a mark of a drain that nobody wants.
+        (
+            E::UndrainRequested,
+            S::Running { cloud, node }
+            | S::DrainRequested { cloud, node, .. }
+            | S::Draining { cloud, node: Some(node), .. },
+        ) => S::UndrainRequested { cloud: cloud.clone(), node: node.clone() },
         // The workload lets it go, on our wish or by itself.
         (
             E::NodeDraining,
@@ -104,7 +116,8 @@ fn next(state: &State, event: &Event) -> Option<State> {
             | S::Installing { cloud }
             | S::Running { cloud, .. }
             | S::DrainRequested { cloud, .. }
-            | S::Draining { cloud, .. },
+            | S::Draining { cloud, .. }
+            | S::UndrainRequested { cloud, .. },
         ) => S::Drained { cloud: cloud.clone(), cause: state.end_cause().unwrap_or(*cause) },
         // The machine is not wanted any more, and nothing on it has to be waited for.
         (
@@ -130,6 +143,7 @@ fn next(state: &State, event: &Event) -> Option<State> {
             | S::Running { cloud, .. }
             | S::DrainRequested { cloud, .. }
             | S::Draining { cloud, .. }
+            | S::UndrainRequested { cloud, .. }
             | S::Drained { cloud, .. }
             | S::Terminating { cloud, .. }
             | S::AllocationTimedOut { cloud }

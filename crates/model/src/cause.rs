@@ -17,6 +17,10 @@ pub enum LaunchCause {
     Demand,
     /// A number of workers that somebody asked for (Polars: `amount`).
     Target,
+    /// Room that is to be kept free.
+    Headroom,
+    /// A cheaper machine in the place of others, which go once it is there.
+    Replacement,
 }
 
 /// Why a machine ends.
@@ -53,6 +57,12 @@ pub enum EndCause {
     Asked,
     /// There are more workers than were asked for.
     Surplus,
+    /// It is little used, and all on it has a place elsewhere.
+    Underused,
+    /// Cheaper machines take its place.
+    Consolidated,
+    /// It has not been ready for too long.
+    Unready,
 }
 
 impl LaunchCause {
@@ -64,6 +74,8 @@ impl LaunchCause {
             Self::Gang => "gang",
             Self::Demand => "demand",
             Self::Target => "target",
+            Self::Headroom => "headroom",
+            Self::Replacement => "replacement",
         }
     }
 }
@@ -87,6 +99,9 @@ impl EndCause {
             Self::Replaced => "replaced",
             Self::Asked => "asked",
             Self::Surplus => "surplus",
+            Self::Underused => "underused",
+            Self::Consolidated => "consolidated",
+            Self::Unready => "unready",
         }
     }
 }

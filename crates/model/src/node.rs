@@ -45,8 +45,13 @@ pub enum NodeStatus {
     Running,
     /// Up, with nothing to do.
     Idle,
+    /// Known to the workload, and not able to take work: it has just started, or has lost touch. The record of its
+    /// machine stays as it is.
+    NotReady,
     /// Takes no more work and will go away.
     Draining,
+    /// Takes no more work, and all of it has left: its machine may end.
+    Drained,
     /// Gone.
     Dead,
     /// Something that we do not know; carried so that it can be reported.

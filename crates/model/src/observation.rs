@@ -2,9 +2,11 @@
 
 use crate::demand::Demand;
 use crate::id::InstanceId;
+use crate::kube::Cluster;
 use crate::node::Node;
 use crate::time::Timestamp;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -31,6 +33,10 @@ pub struct WorkloadState {
     pub demand: Demand,
     /// Records that could not be understood; the rest of the state stands.
     pub skipped: Vec<String>,
+    /// The pods and what the scheduler knows of the nodes, if this is a Kubernetes cluster. Shared, since it is
+    /// large and never changes after the look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 /// Why something could not be done or seen.

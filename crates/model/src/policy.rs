@@ -1,7 +1,9 @@
 //! How a workload wants to be scaled: every knob with its unit and default.
 
 use crate::id::PoolId;
+use crate::kube::KubePolicy;
 use crate::time::Millis;
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +41,9 @@ pub struct Policy {
     /// Pools whose provider decides itself which machine ends: they do not shrink while any worker is protected.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub blind_pools: BTreeSet<PoolId>,
+    /// How nodes are scaled, if this is a Kubernetes cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kube: Option<Box<KubePolicy>>,
     /// When a record that does not move on is helped along.
     pub timeouts: Timeouts,
 }
@@ -54,6 +59,8 @@ pub enum Scoring {
     RayExact,
     /// So many workers as somebody asked for, whatever they do (`docs/adr/0006-targets.md`).
     Target,
+    /// So many nodes that every pod has a place, by the filters of kube-scheduler (`docs/kubernetes.md`).
+    Kubernetes,
 }
 
 /// How long a record may stay in a state; strictly longer is overdue. Defaults are Ray 2.60.0's.
@@ -111,6 +118,7 @@ impl Default for Policy {
             drain_grace: Millis::secs(600),
             install: false,
             blind_pools: BTreeSet::new(),
+            kube: None,
             timeouts: Timeouts::default(),
         }
     }

@@ -1,9 +1,11 @@
 //! Machines of one kind, with bounds.
 
 use crate::id::{PoolId, ProviderId, WorkloadId};
+use crate::kube::NodeTemplate;
 use crate::label::Labels;
 use crate::quantity::Resources;
 use crate::time::Millis;
+use alloc::boxed::Box;
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +37,9 @@ pub struct Pool {
     pub launch_hash: String,
     /// The provider's machine type, for reports to the workload.
     pub instance_type: String,
+    /// What the scheduler and the bill see of its nodes, if they are nodes of a Kubernetes cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Box<NodeTemplate>>,
 }
 
 /// Is a machine the workload's head or one of its workers?

@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod exact;
+pub mod kube;
 pub mod problem;
 pub mod ray;
 pub mod ray_exact;

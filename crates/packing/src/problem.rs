@@ -212,6 +212,82 @@ pub enum Unfit {
     Strategy,
     /// The head's pool gives no workers.
     HeadPool,
+    /// The pools of its group together are at the maximum.
+    GroupAtMax {
+        /// The maximum.
+        max: u32,
+    },
+    /// Not enough of a resource is free.
+    NoRoom {
+        /// The resource.
+        resource: String,
+        /// What is asked for.
+        asked: Quantity,
+        /// What is free, below zero if more is taken than there is.
+        free: Quantity,
+    },
+    /// The node is cordoned.
+    Unschedulable,
+    /// The node has a taint that the pod does not bear.
+    Taint {
+        /// The taint, as kubectl writes it.
+        taint: String,
+    },
+    /// The node is not what the pod's node selector or required node affinity asks for.
+    NodeSelector {
+        /// A label that is asked for and that the node does not have so; empty if there is no single one.
+        label: String,
+    },
+    /// A port of the host is taken.
+    Port {
+        /// The port.
+        port: u16,
+    },
+    /// No pod of those that it must be with is in the node's place.
+    Affinity {
+        /// The label of the place.
+        topology: String,
+    },
+    /// A pod that it must not be with is in the node's place, or one there must not be with it.
+    AntiAffinity {
+        /// The label of the place.
+        topology: String,
+    },
+    /// Its like would lie too unevenly.
+    Spread {
+        /// The label of the place.
+        topology: String,
+    },
+    /// A volume cannot be reached from the node.
+    VolumePlace {
+        /// The volume or claim.
+        volume: String,
+    },
+    /// The node has as many volumes attached as it can.
+    VolumeLimit {
+        /// The driver.
+        driver: String,
+    },
+    /// A volume is in use by a pod that does not share it.
+    VolumeInUse {
+        /// The volume.
+        volume: String,
+    },
+    /// A claim of the pod is not what it could be placed with.
+    VolumeMissing {
+        /// What is missing.
+        what: String,
+    },
+    /// The node does not declare something that the pod needs.
+    Feature {
+        /// What.
+        feature: String,
+    },
+    /// Nobody here can say whether it fits.
+    CannotJudge {
+        /// Because of this.
+        what: String,
+    },
 }
 
 /// Why a machine stays.

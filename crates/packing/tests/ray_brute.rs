@@ -67,6 +67,7 @@ fn random(seed: u64) -> Problem {
                 priority: 0,
                 launch_hash: String::new(),
                 instance_type: String::new(),
+                node: None,
             },
             availability: Quantity::ONE,
             recoverable: Quantity::ONE,

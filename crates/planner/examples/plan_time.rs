@@ -100,6 +100,7 @@ fn pool(n: usize, resources: &Resources) -> Pool {
         priority: 0,
         launch_hash: "h".into(),
         instance_type: String::new(),
+        node: None,
     }
 }
 

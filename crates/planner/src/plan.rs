@@ -111,6 +111,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     match snapshot.policy.scoring {
         Scoring::Ray | Scoring::RayExact => steps::scale(&mut draft, state, seen_at),
         Scoring::Target => steps::target(&mut draft),
+        Scoring::Kubernetes => steps::kube(&mut draft, state, seen_at),
     }
     steps::terminate(&mut draft);
     steps::launch(&mut draft);

@@ -4,6 +4,7 @@ use alloc::string::String;
 use core::fmt;
 use ostler_lifecycle::StateName;
 use ostler_model::{EndCause, Failure, InstanceId, LaunchCause, Millis, PoolId, Timestamp};
+use ostler_packing::kube::problem::Keep as NodeStays;
 use ostler_packing::problem::{Fault, Keep, Unfit};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,14 @@ pub enum Reason {
     },
     /// The workload drains the node.
     NodeDraining,
+    /// All that was on the node has left.
+    NodeDrained,
+    /// The workload took the drain back.
+    NodeBack,
+    /// The node is wanted again: its drain is to be taken back.
+    DrainTakenBack,
+    /// The node carries the mark of a drain that no record wants.
+    DrainLeftOver,
     /// The workload says that the node is dead.
     NodeDead,
     /// The workload no longer lists the node.
@@ -148,6 +157,11 @@ pub enum Reason {
     Kept {
         /// Why.
         why: Keep,
+    },
+    /// A node of a Kubernetes cluster stays.
+    NodeKept {
+        /// Why.
+        why: NodeStays,
     },
     /// Nothing is decided for the workload.
     WorkloadHeld {
@@ -261,6 +275,8 @@ pub enum HoldReason {
     },
     /// The workload has no head that is up.
     NoHead,
+    /// It only says what it would do.
+    Shadow,
 }
 
 /// What a code means, for the reference page and for `explain`.
@@ -298,6 +314,8 @@ reasons! {
     Self::Wanted { cause: L::Gang } => "launch_gang", "A machine was wanted for requests that are placed as a whole (Ray: a placement group).", "";
     Self::Wanted { cause: L::Demand } => "launch_demand", "A machine was wanted for waiting requests (Ray: tasks and actors).", "";
     Self::Wanted { cause: L::Target } => "launch_target", "A machine was wanted for the number of workers that was asked for (Polars: amount).", "";
+    Self::Wanted { cause: L::Headroom } => "launch_headroom", "A machine was wanted so that room is kept free.", "";
+    Self::Wanted { cause: L::Replacement } => "launch_replacement", "A cheaper machine was wanted in the place of others, which go once it is there.", "";
     Self::LaunchTurn => "launch_turn", "A queued launch was handed to the provider.", "";
     Self::LaunchHeld { why: H::ConcurrentLaunches { .. } } => "held_concurrent", "A launch waits, since as many are under way as may be.", "Raise max_concurrent_launches if the provider can take more.";
     Self::LaunchHeld { why: H::UpscalingSpeed { .. } } => "held_speed", "A launch waits, since its pool grows at the speed that is set.", "Raise upscaling_speed to grow faster.";
@@ -319,6 +337,10 @@ reasons! {
     Self::NodeReplaced => "node_replaced", "A new node runs on the machine; it has a record of its own.", "";
     Self::NodeNeverJoined { .. } => "node_never_joined", "The machine came and its node did not; it ends.", "Look at the machine's log: wrong address, wrong version, a crash at start.";
     Self::NodeDraining => "node_draining", "The workload takes no more work onto the node.", "";
+    Self::NodeDrained => "node_drained", "All that was on the node has left; its machine ends.", "";
+    Self::NodeBack => "node_back", "The workload took the drain back: something on the node could not leave in time, or must not.", "The workload's events name the pod or the budget.";
+    Self::DrainTakenBack => "drain_taken_back", "The node is wanted again, or what is on it has no place elsewhere any more: its drain is taken back.", "";
+    Self::DrainLeftOver => "drain_left_over", "The node carried the mark of a drain that no record wants; the mark is removed.", "";
     Self::NodeDead => "node_dead", "The workload says that the node is dead; its machine ends.", "";
     Self::NodeLost { .. } => "node_lost", "The workload no longer lists the node; its machine ends.", "";
     Self::Removed { cause: E::Idle } => "removed_idle", "The node was idle for longer than its timeout and nothing needs it.", "";
@@ -329,6 +351,9 @@ reasons! {
     Self::Removed { cause: E::PoolRefused } => "removed_pool_refused", "A queued launch was withdrawn, since its pool was refused; the demand goes elsewhere.", "";
     Self::Removed { cause: E::Surplus } => "removed_surplus", "There were more workers than were asked for.", "";
     Self::Removed { cause: E::Asked } => "removed_asked", "The worker was named as one that should go.", "";
+    Self::Removed { cause: E::Underused } => "removed_underused", "The node was little used, and all on it has a place elsewhere.", "";
+    Self::Removed { cause: E::Consolidated } => "removed_consolidated", "Cheaper machines take the node's place.", "";
+    Self::Removed { cause: E::Unready } => "removed_unready", "The node was not ready for too long.", "";
     Self::Removed { .. } => "removed", "The machine was to be ended.", "";
     Self::DrainRejected { .. } => "drain_rejected", "The workload refused to let the node go, since it is in use again; it stays.", "";
     Self::DrainFailed { .. } => "drain_failed", "The workload could not be asked to let the node go; it stays.", "";
@@ -343,6 +368,8 @@ reasons! {
     Self::UnknownNodeStatus { .. } => "unknown_node_status", "A node has a status that this version does not know; the node is left alone.", "Is the workload newer than Ostler?";
     Self::Infeasible { .. } => "infeasible", "No pool can take this demand.", "The list says why for each pool: add a pool, raise a maximum, or ask for less.";
     Self::Kept { .. } => "kept", "The machine stays.", "";
+    Self::NodeKept { .. } => "node_kept", "The node stays; the words say why.", "";
+    Self::WorkloadHeld { why: H::Shadow } => "shadow", "Nothing is done: Ostler only says what it would do.", "Take `shadow` out of the configuration to let it act.";
     Self::WorkloadHeld { why: H::NoHead } => "held_no_head", "Nothing is launched or removed while the workload has no head.", "Start the head.";
     Self::WorkloadHeld { .. } => "held_unobserved", "Nothing is decided for the workload while it cannot be observed.", "Is it up, is the address right, is the token right?";
     Self::ProviderHeld { .. } => "held_provider_failure", "Nothing is decided for the provider's pools while it cannot be listed.", "The message says why.";
@@ -381,6 +408,10 @@ impl fmt::Display for Reason {
             Self::NodeReplaced => f.write_str("another node runs on its machine"),
             Self::NodeNeverJoined { after } => write!(f, "its node did not join within {after}"),
             Self::NodeDraining => f.write_str("the workload drains it"),
+            Self::NodeDrained => f.write_str("all that was on its node has left"),
+            Self::NodeBack => f.write_str("the workload took the drain back"),
+            Self::DrainTakenBack => f.write_str("wanted again, its drain is taken back"),
+            Self::DrainLeftOver => f.write_str("carries the mark of a drain that nobody wants"),
             Self::NodeDead => f.write_str("the workload says that its node is dead"),
             Self::NodeLost { after } => write!(f, "the workload has not listed its node for {after}"),
             Self::Removed { cause } => f.write_str(end_words(*cause)),
@@ -405,6 +436,7 @@ impl fmt::Display for Reason {
                 Ok(())
             }
             Self::Kept { why } => f.write_str(keep_words(*why)),
+            Self::NodeKept { why } => write!(f, "{}", NodeKeep(why)),
             Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
             Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),
             Self::TargetAccepted { seq, amount, keep, delete } => {
@@ -472,6 +504,7 @@ impl fmt::Display for HoldReason {
             }
             Self::Unobserved { failure: None } => f.write_str("the workload has not been observed yet"),
             Self::NoHead => f.write_str("the workload has no head that is up"),
+            Self::Shadow => f.write_str("only says what it would do"),
         }
     }
 }
@@ -491,7 +524,60 @@ impl fmt::Display for Unfitness<'_> {
             Unfit::BackingOff => f.write_str("was refused by its provider a moment ago"),
             Unfit::Strategy => f.write_str("cannot hold the parts as the strategy wants"),
             Unfit::HeadPool => f.write_str("is the head's and gives no workers"),
+            Unfit::GroupAtMax { max } => write!(f, "is of a group at its maximum of {max}"),
+            Unfit::NoRoom { resource, asked, free } => {
+                write!(f, "has too little left ({resource}: asks {asked}, free {free})")
+            }
+            Unfit::Unschedulable => f.write_str("is cordoned"),
+            Unfit::Taint { taint } => write!(f, "has the taint {taint}"),
+            Unfit::NodeSelector { label } if label.is_empty() => {
+                f.write_str("is not what the node affinity asks for")
+            }
+            Unfit::NodeSelector { label } => write!(f, "lacks the label {label} as it is asked for"),
+            Unfit::Port { port } => write!(f, "has port {port} taken"),
+            Unfit::Affinity { topology } => {
+                write!(f, "is not with the pods that it must be with ({topology})")
+            }
+            Unfit::AntiAffinity { topology } => {
+                write!(f, "is with pods that it must not be with ({topology})")
+            }
+            Unfit::Spread { topology } => write!(f, "would make the spread over {topology} too uneven"),
+            Unfit::VolumePlace { volume } => write!(f, "cannot reach the volume {volume}"),
+            Unfit::VolumeLimit { driver } => write!(f, "can attach no more volumes of {driver}"),
+            Unfit::VolumeInUse { volume } => write!(f, "cannot share the volume {volume}"),
+            Unfit::VolumeMissing { what } => write!(f, "waits for a volume: {what}"),
+            Unfit::Feature { feature } => write!(f, "does not declare {feature}"),
+            Unfit::CannotJudge { what } => write!(f, "cannot be judged: {what}"),
         }
+    }
+}
+
+/// Puts what keeps a node into words.
+struct NodeKeep<'a>(&'a NodeStays);
+
+impl fmt::Display for NodeKeep<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            NodeStays::NotOurs => "not ours",
+            NodeStays::Coming => "on its way",
+            NodeStays::Leaving => "already on its way out",
+            NodeStays::NeededByPending => "waiting pods have their place here",
+            NodeStays::Headroom => "room that is to be kept free is here",
+            NodeStays::Min => "its pool would fall below its minimum",
+            NodeStays::Used { percent } => return write!(f, "used at {percent} %"),
+            NodeStays::NoPlace { pod } => return write!(f, "pod {pod} has no place elsewhere"),
+            NodeStays::Blocked { pod, by } => return write!(f, "pod {pod} may not be moved ({by})"),
+            NodeStays::NotLongEnough => "unneeded, but not for long enough",
+            NodeStays::Quiet => "a node came or could not be drained a short while ago",
+            NodeStays::PendingPods => "a pod waits that a node could take",
+            NodeStays::DrainBudget => "as many nodes as may be are on their way out",
+            NodeStays::Held => "an annotation says that it stays",
+            NodeStays::DrainFailed => "it could not be drained a short while ago",
+            NodeStays::Unseen => "its pool cannot be seen",
+            NodeStays::Off => "removing nodes is switched off",
+            NodeStays::Replacing => "it replaces others that have not gone yet",
+            NodeStays::CannotJudge { what } => return write!(f, "cannot be judged: {what}"),
+        })
     }
 }
 
@@ -502,6 +588,8 @@ const fn words(cause: LaunchCause) -> &'static str {
         LaunchCause::Gang => "requests that are placed as a whole",
         LaunchCause::Demand => "waiting requests",
         LaunchCause::Target => "the number of workers that was asked for",
+        LaunchCause::Headroom => "room that is to be kept free",
+        LaunchCause::Replacement => "a cheaper machine in the place of others",
     }
 }
 
@@ -522,6 +610,9 @@ const fn end_words(cause: EndCause) -> &'static str {
         EndCause::Replaced => "another node runs on its machine",
         EndCause::Asked => "it was named as one that should go",
         EndCause::Surplus => "there are more workers than were asked for",
+        EndCause::Underused => "little used, and all on it has a place elsewhere",
+        EndCause::Consolidated => "cheaper machines take its place",
+        EndCause::Unready => "not ready for too long",
     }
 }
 

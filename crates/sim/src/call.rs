@@ -109,6 +109,8 @@ impl World {
                 };
                 (now, drained(self.ray.drain(now, node, &request, *cause)))
             }
+            // A Ray never takes a drain back.
+            Act::Undrain { .. } => (now, failed(trouble("a drain cannot be taken back"))),
             Act::Terminate { cloud, cause } => {
                 let answer = self.terminate(cloud, *cause);
                 (answer.at, answer.result.map_or_else(failed, |()| EffectOutcome::Done))

@@ -64,6 +64,7 @@ fn act(effect: &Effect) -> String {
         Act::Launch { token, .. } => format!("launch {token} of {}", effect.pool),
         Act::Install { cloud } => format!("install {cloud} of {id}"),
         Act::Drain { node, cause, .. } => format!("drain {node} of {id} for {cause}"),
+        Act::Undrain { node } => format!("undrain {node} of {id}"),
         Act::Terminate { cloud, cause } => format!("terminate {cloud} of {id} for {cause}"),
     }
 }

@@ -59,6 +59,7 @@ fn pool(case: &Case, scene: &Scene, name: &str) -> Option<PoolOption> {
             priority: i32::try_from(of.priority).unwrap_or(i32::MAX),
             launch_hash: of.launch_config_hash.clone(),
             instance_type: String::new(),
+            node: None,
         },
         availability: score(&scene.cloud_resource_availabilities),
         recoverable: score(&scene.recoverable_resource_availabilities),

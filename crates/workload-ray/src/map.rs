@@ -31,6 +31,7 @@ pub fn workload_state(state: ray::ClusterResourceState) -> WorkloadState {
         session: state.cluster_session_name,
         nodes,
         demand: Demand { tasks: merged(tasks), gangs, floors },
+        cluster: None,
         skipped: bounded(skipped),
     }
 }

@@ -18,7 +18,7 @@ fn broken(world: &World<'_>, id: &InstanceId, event: &Event, from: &State) -> Op
             let allowed = matches!(
                 cause,
                 EndCause::MaxPerPool | EndCause::MaxTotal | EndCause::Outdated | EndCause::Asked
-            );
+            ) || by_moving(*cause);
             let busy = world.nodes.get(node).is_some_and(|node| node.status == NodeStatus::Running);
             (busy && !allowed).then(|| format!("{id} is at work and would be drained as {cause}"))
         }
@@ -30,6 +30,11 @@ fn broken(world: &World<'_>, id: &InstanceId, event: &Event, from: &State) -> Op
         }
         _ => None,
     }
+}
+
+/// Kubernetes nodes are emptied: what is on them moves, and has a place to go to.
+const fn by_moving(cause: EndCause) -> bool {
+    matches!(cause, EndCause::Underused | EndCause::Consolidated | EndCause::Unready)
 }
 
 fn is_by_number(world: &World<'_>) -> bool {

@@ -14,9 +14,14 @@ pub(crate) fn judge(world: &World<'_>) -> Vec<String> {
     for born in world.births() {
         let owed = match born.launched_for() {
             None | Some(LaunchCause::Min) => true,
-            Some(LaunchCause::Demand) => demand.tasks.iter().any(|task| task.count > 0),
+            Some(LaunchCause::Demand) => {
+                let waits =
+                    |cluster: &ostler_model::kube::Cluster| cluster.pods.iter().any(|p| p.node.is_none());
+                demand.tasks.iter().any(|task| task.count > 0) || state.cluster.as_deref().is_some_and(waits)
+            }
             Some(LaunchCause::Gang) => !demand.gangs.is_empty(),
             Some(LaunchCause::Floor) => !demand.floors.is_empty(),
+            Some(LaunchCause::Headroom | LaunchCause::Replacement) => world.snapshot.policy.kube.is_some(),
             Some(LaunchCause::Target) => world.snapshot.memory.target.is_some(),
         };
         if !owed {

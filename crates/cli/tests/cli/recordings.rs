@@ -29,6 +29,7 @@ fn pool(id: &str, max: u32, amounts: &[(&str, i64)]) -> Pool {
         priority: 0,
         launch_hash: "h".to_owned(),
         instance_type: String::new(),
+        node: None,
     }
 }
 

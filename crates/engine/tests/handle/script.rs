@@ -171,6 +171,7 @@ pub(crate) fn setup(name: &str) -> Setup {
         priority: 0,
         launch_hash: "h".into(),
         instance_type: String::new(),
+        node: None,
     };
     let policy = match by_target {
         true => Policy { scoring: Scoring::Target, ..Policy::default() },
@@ -231,6 +232,7 @@ fn act(act: &Act) -> String {
         Act::Launch { token, .. } => format!("launch {token}"),
         Act::Install { cloud } => format!("install {cloud}"),
         Act::Drain { node, .. } => format!("drain {node}"),
+        Act::Undrain { node } => format!("undrain {node}"),
         Act::Terminate { cloud, .. } => format!("terminate {cloud}"),
     }
 }

@@ -27,6 +27,7 @@ fn pool(id: &str, has: &str, min: u32, max: u32) -> PoolOption {
         priority: 0,
         launch_hash: String::new(),
         instance_type: String::new(),
+        node: None,
     };
     let (availability, recoverable) = (Quantity::ONE, Quantity::ONE);
     PoolOption { pool, availability, recoverable, backing_off: false, pending_unneeded: None }

@@ -14,6 +14,7 @@
 
 mod forget;
 mod install;
+mod kube;
 mod launch;
 mod machines;
 mod nodes;
@@ -29,6 +30,7 @@ mod terminate;
 
 pub(crate) use forget::forget;
 pub(crate) use install::install;
+pub(crate) use kube::kube;
 pub(crate) use launch::launch;
 pub(crate) use machines::machines;
 pub(crate) use nodes::nodes;

@@ -42,7 +42,11 @@ impl Order {
         let order = match kind {
             LaunchCause::Gang => &self.gangs,
             LaunchCause::Demand => &self.tasks,
-            LaunchCause::Floor | LaunchCause::Min | LaunchCause::Target => return n,
+            LaunchCause::Floor
+            | LaunchCause::Min
+            | LaunchCause::Target
+            | LaunchCause::Headroom
+            | LaunchCause::Replacement => return n,
         };
         order.get(n).copied().unwrap_or(n)
     }

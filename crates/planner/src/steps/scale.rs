@@ -34,8 +34,8 @@ pub(crate) fn scale(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
 
 fn decide(draft: &Draft<'_>, problem: &mut Problem) -> Decision {
     match draft.snapshot.policy.scoring {
-        // A target is no demand, and is decided by `steps::target`.
-        Scoring::Ray | Scoring::Target => ray::decide(problem),
+        // Targets and pods have steps of their own.
+        Scoring::Ray | Scoring::Target | Scoring::Kubernetes => ray::decide(problem),
         Scoring::RayExact => {
             // Where nothing is outdated, Ray would still take all that is on its way for it, and not count it.
             problem.replace_outdated &= problem.machines.iter().any(|m| is_outdated(draft, m));

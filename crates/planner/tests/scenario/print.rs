@@ -105,6 +105,7 @@ pub(crate) fn acts(records: &[Instance]) -> String {
                     .map_or("when it likes".into(), |at| format!("within {}", at.since(super::read::NOW)));
                 format!("drain {node} for {cause} {by}")
             }
+            Act::Undrain { node } => format!("undrain {node}"),
             Act::Terminate { cloud, cause } => format!("terminate {cloud} for {cause}"),
         };
         writeln!(out, "{}: {act}", effect.instance).expect("a string");

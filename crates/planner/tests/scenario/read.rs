@@ -242,6 +242,7 @@ impl Builder {
             priority: words.number("priority").unwrap_or(0),
             launch_hash: words.get("hash").unwrap_or("h1").into(),
             instance_type: String::new(),
+            node: None,
         });
     }
 

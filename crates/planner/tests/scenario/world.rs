@@ -98,6 +98,12 @@ fn done(snapshot: &mut Snapshot, instance: &Instance, act: Act, now: Timestamp) 
                 drained.into_iter().for_each(|node| node.status = NodeStatus::Draining);
             }
         }
+        Act::Undrain { node: id } => {
+            if let Some(Ok(state)) = snapshot.state.as_mut().map(|look| &mut look.result) {
+                let back = state.nodes.iter_mut().find(|node| node.id == id);
+                back.into_iter().for_each(|node| node.status = NodeStatus::Running);
+            }
+        }
         Act::Terminate { cloud, .. } => {
             for look in snapshot.listings.values_mut() {
                 look.result.iter_mut().for_each(|machines| machines.retain(|machine| machine.id != cloud));

@@ -270,6 +270,7 @@ impl VirtualRay {
             nodes,
             demand: work::demand(&self.work, now - self.habits.shows_in),
             skipped,
+            cluster: None,
         })
     }
 

@@ -79,6 +79,7 @@ pub(super) fn head_pool(provider: &ProviderId) -> Pool {
         priority: 0,
         launch_hash: "1".to_owned(),
         instance_type: String::new(),
+        node: None,
     }
 }
 

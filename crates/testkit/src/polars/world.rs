@@ -289,7 +289,9 @@ impl World {
                 self.terminate(cloud.as_str(), *cause);
                 EffectOutcome::Done
             }
-            Act::Drain { .. } | Act::Install { .. } => panic!("nobody drains or prepares here: {effect:?}"),
+            Act::Drain { .. } | Act::Undrain { .. } | Act::Install { .. } => {
+                panic!("nobody drains or prepares here: {effect:?}")
+            }
         };
         let (instance, epoch) = (effect.instance, effect.epoch);
         let report = EffectReport { instance, epoch, at: Timestamp(self.now), outcome };
@@ -394,6 +396,7 @@ fn setup(max: u32) -> Setup {
         priority: 0,
         launch_hash: "h".into(),
         instance_type: String::new(),
+        node: None,
     };
     let timeouts = Timeouts {
         request: Millis::secs(60),

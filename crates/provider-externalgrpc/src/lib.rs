@@ -1,0 +1,1 @@
+//! A client of Cluster Autoscaler's external gRPC provider protocol.

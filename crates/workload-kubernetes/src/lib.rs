@@ -1,0 +1,1 @@
+//! The nodes and pods of a Kubernetes cluster as a workload.
