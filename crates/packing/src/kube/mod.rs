@@ -5,4 +5,6 @@
 //! looks at a [`Ledger`](ledger::Ledger), the working copy of who is where. `docs/kubernetes.md` says which
 //! versions of the scheduler it is measured against, and what it does not cover.
 
+pub mod fit;
+pub mod ledger;
 pub mod problem;
