@@ -179,6 +179,15 @@ impl<'a> Draft<'a> {
         self.finish()
     }
 
+    /// Ends the draft of a workload for which nothing may be done: what would be is said, and nothing but what is
+    /// needed to say it is written.
+    pub(crate) fn only_say(mut self) -> Plan {
+        let before = &self.snapshot.memory;
+        self.memory = Memory { kube: core::mem::take(&mut self.memory.kube), ..before.clone() };
+        let Plan { memory, notes, report, .. } = self.finish();
+        Plan { steps: Vec::new(), changed: Vec::new(), forgotten: Vec::new(), memory, notes, report }
+    }
+
     pub(crate) fn finish(mut self) -> Plan {
         self.memory.reported = core::mem::take(&mut self.reported);
         self.say_resting_pools();

@@ -163,6 +163,11 @@ pub enum Reason {
         /// Why.
         why: NodeStays,
     },
+    /// What would be done, were it not that nothing may be.
+    Would {
+        /// What.
+        what: String,
+    },
     /// Nothing is decided for the workload.
     WorkloadHeld {
         /// Why not.
@@ -369,6 +374,7 @@ reasons! {
     Self::Infeasible { .. } => "infeasible", "No pool can take this demand.", "The list says why for each pool: add a pool, raise a maximum, or ask for less.";
     Self::Kept { .. } => "kept", "The machine stays.", "";
     Self::NodeKept { .. } => "node_kept", "The node stays; the words say why.", "";
+    Self::Would { .. } => "would", "What Ostler would do, were it not in shadow.", "";
     Self::WorkloadHeld { why: H::Shadow } => "shadow", "Nothing is done: Ostler only says what it would do.", "Take `shadow` out of the configuration to let it act.";
     Self::WorkloadHeld { why: H::NoHead } => "held_no_head", "Nothing is launched or removed while the workload has no head.", "Start the head.";
     Self::WorkloadHeld { .. } => "held_unobserved", "Nothing is decided for the workload while it cannot be observed.", "Is it up, is the address right, is the token right?";
@@ -436,6 +442,7 @@ impl fmt::Display for Reason {
                 Ok(())
             }
             Self::Kept { why } => f.write_str(keep_words(*why)),
+            Self::Would { what } => f.write_str(what),
             Self::NodeKept { why } => write!(f, "{}", NodeKeep(why)),
             Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
             Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),

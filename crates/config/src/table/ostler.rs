@@ -45,13 +45,21 @@ pub(crate) const ROOT: Table = Table {
 
 pub(crate) const WORKLOADS: Tag = Tag {
     key: "kind",
-    variants: &[("polars", &super::polars::POLARS), ("ray", &RAY)],
-    absent: &["kubernetes"],
+    variants: &[
+        ("kubernetes", &super::kubernetes::KUBERNETES),
+        ("polars", &super::polars::POLARS),
+        ("ray", &RAY),
+    ],
+    absent: &[],
 };
 
 pub(crate) const PROVIDERS: Tag = Tag {
     key: "type",
-    variants: &[("local", &LOCAL)],
+    variants: &[
+        ("externalgrpc", &super::kubernetes::EXTERNALGRPC),
+        ("kwok", &super::kubernetes::KWOK),
+        ("local", &LOCAL),
+    ],
     absent: &["aws", "azure", "gcp", "kubernetes", "kuberay", "script", "slurm", "ssh", "webhook"],
 };
 
