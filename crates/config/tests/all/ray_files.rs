@@ -180,6 +180,7 @@ fn rays_variables_are_honoured() {
             drain_grace: 10 min,
             install: false,
             blind_pools: {},
+            kube: None,
             timeouts: Timeouts {
                 request: 1 s,
                 request_retries: 2,
