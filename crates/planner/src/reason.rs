@@ -41,7 +41,7 @@ pub enum Reason {
         /// What it said.
         failure: Failure,
     },
-    /// Machines of the pool end before their node is up; it is left alone for a while.
+    /// Machines of the pool end before their node is up, or just after; it is left alone for a while.
     PoolRests {
         /// Until then.
         until: Timestamp,
@@ -330,7 +330,7 @@ reasons! {
     Self::LaunchUnanswered { .. } => "launch_unanswered", "The provider showed no machine in time; the launch is asked again as a new attempt.", "";
     Self::LaunchGivenUp { .. } => "launch_given_up", "The provider showed no machine, as often as it may be asked.", "Look at the provider; a machine that comes late will be adopted.";
     Self::LaunchRefused { .. } => "launch_refused", "The provider refused the launch; the demand goes elsewhere while the pool backs off.", "The provider's message says why: capacity, quota, rights.";
-    Self::PoolRests { .. } => "pool_rests", "Machines of the pool end before their node is up; the pool rests, twice as long each time, and the demand goes elsewhere.", "Look at the log of such a machine: a wrong command, a wrong version, no memory.";
+    Self::PoolRests { .. } => "pool_rests", "Machines of the pool end before their node is up, or as soon as it is; the pool rests, twice as long each time, and the demand goes elsewhere.", "Look at the log of such a machine: a wrong command, a wrong version, no memory.";
     Self::MachineAppeared => "machine_appeared", "The provider lists the machine that was asked for.", "";
     Self::MachineAppearedLate => "machine_appeared_late", "The provider lists a machine that an earlier attempt asked for; it is used.", "";
     Self::MachineAdopted => "machine_adopted", "The provider lists a machine with our tags that had no record; it has one now.", "";
@@ -402,7 +402,9 @@ impl fmt::Display for Reason {
             }
             Self::LaunchGivenUp { attempts } => write!(f, "no machine after {attempts} attempts, given up"),
             Self::LaunchRefused { failure } => write!(f, "the provider refused: {failure}"),
-            Self::PoolRests { .. } => f.write_str("its machines end before their node is up; it rests"),
+            Self::PoolRests { .. } => {
+                f.write_str("its machines end before or just after their node is up; it rests")
+            }
             Self::MachineAppeared => f.write_str("the provider lists it"),
             Self::MachineAppearedLate => f.write_str("the provider lists a machine of an earlier attempt"),
             Self::MachineAdopted => f.write_str("the provider lists a machine of ours without a record"),

@@ -193,7 +193,7 @@ pub(crate) const POLICY: Table = Table {
             name: "launch_backoff",
             kind: Duration,
             default: Is("30s"),
-            doc: "A pool that refused a launch is not asked again for this long, doubled with each refusal in a row.",
+            doc: "A pool that refused a launch, or whose machines ended by themselves before they had been up for this long, is not asked again for this long, doubled with each in a row.",
         },
         Knob {
             name: "launch_backoff_max",
