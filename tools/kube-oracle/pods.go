@@ -18,13 +18,17 @@ func (w *world) makePod(name string, percent int) *v1.Pod {
 	pod.Spec.SchedulerName = "default-scheduler"
 	pod.Spec.Priority = new(pick(w, int32(0), 0, 0, 10))
 	w.containers(pod)
-	asks := []func(*v1.Pod){
-		w.selector, w.nodeAffinity, w.tolerations, w.ports, w.spread, w.podAffinity, w.antiAffinity, w.volumes, w.features,
+	asks := []struct {
+		weight int
+		ask    func(*v1.Pod)
+	}{
+		{30, w.selector}, {45, w.nodeAffinity}, {60, w.tolerations}, {60, w.ports}, {90, w.spread}, {60, w.podAffinity},
+		{60, w.antiAffinity}, {70, w.volumes}, {60, w.features},
 	}
-	for _, ask := range asks {
+	for _, one := range asks {
 		// Two or three kinds at once tell more than all of them.
-		if w.chance(percent) && w.chance(60) {
-			ask(pod)
+		if w.chance(percent) && w.chance(one.weight) {
+			one.ask(pod)
 		}
 	}
 	if w.chance(30) {
@@ -51,7 +55,7 @@ func (w *world) containers(pod *v1.Pod) {
 		if big && w.chance(10) {
 			list["hugepages-2Mi"] = quantity("4Mi")
 		}
-		if big && w.chance(8) {
+		if big && w.chance(4) {
 			list["cpu"] = quantity(pick(w, "3", "8"))
 		}
 		return list
@@ -187,7 +191,7 @@ func (w *world) tolerations(pod *v1.Pod) {
 func (w *world) ports(pod *v1.Pod) {
 	for i := range pick(w, 1, 1, 2) {
 		port := v1.ContainerPort{
-			ContainerPort: int32(80 + i), HostPort: pick(w, int32(8080), 8080, 8081, 0),
+			ContainerPort: int32(80 + i), HostPort: pick(w, int32(8080), 8080, 8080, 8081, 0),
 			HostIP:   pick(w, "", "", "0.0.0.0", "10.0.0.1", "10.0.0.2"),
 			Protocol: pick(w, v1.ProtocolTCP, v1.ProtocolTCP, v1.ProtocolUDP, v1.ProtocolSCTP),
 		}

@@ -153,7 +153,7 @@ func (w *world) volumes(pod *v1.Pod) {
 		})
 	}
 	for range pick(w, 1, 1, 2, 3) {
-		add(fmt.Sprintf("claim%d", w.r.Intn(4)))
+		add(fmt.Sprintf("claim%d", pick(w, 0, 0, 1, 2, 3)))
 	}
 	if w.chance(40) {
 		// One at most that takes a volume which is there: two might want the same.

@@ -124,7 +124,7 @@ func newWorld(seed int64, small bool) *world {
 		w.makeNode(fmt.Sprintf("n%d", i), cordons, taints)
 	}
 	for i := range pods {
-		pod := w.makePod(fmt.Sprintf("p%d", i), 25)
+		pod := w.makePod(fmt.Sprintf("p%d", i), 40)
 		where := pick(w, w.Nodes...).Name
 		if w.chance(88) {
 			pod.Spec.NodeName = where
@@ -176,8 +176,8 @@ func (w *world) makeNode(name string, cordons, taints int) {
 	}
 	if w.chance(97) {
 		node.Status.Allocatable = v1.ResourceList{
-			"cpu": quantity(pick(w, "2", "4", "3900m")), "memory": quantity(pick(w, "4Gi", "8Gi", "3900Mi")),
-			"pods": quantity(pick(w, "3", "5", "110")), "ephemeral-storage": quantity("10Gi"),
+			"cpu": quantity(pick(w, "2", "4", "3900m", "8")), "memory": quantity(pick(w, "4Gi", "8Gi", "3900Mi", "16Gi")),
+			"pods": quantity(pick(w, "3", "5", "110", "110")), "ephemeral-storage": quantity("10Gi"),
 		}
 		if w.chance(40) {
 			node.Status.Allocatable["example.com/gpu"] = quantity(pick(w, "0", "1", "2"))

@@ -21,14 +21,14 @@ use std::sync::Arc;
 
 /// What a text says.
 #[derive(Debug, Default, Clone)]
-pub struct World {
-    pub cluster: Cluster,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
     /// What is asked about: name and place in the specs.
-    pub asks: Vec<(String, u32)>,
+    pub(crate) asks: Vec<(String, u32)>,
 }
 
 /// Reads a text; a word that is not known is a mistake in the test.
-pub fn world(text: &str) -> World {
+pub(crate) fn world(text: &str) -> World {
     let mut world = World::default();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mut words = line.split_whitespace();
@@ -87,7 +87,7 @@ fn node<'t>(name: &str, words: impl Iterator<Item = &'t str>) -> KubeNode {
 }
 
 /// A ready node with its own host name and room for 110 pods.
-pub fn bare_node(name: &str) -> KubeNode {
+pub(crate) fn bare_node(name: &str) -> KubeNode {
     KubeNode {
         id: NodeId::new(name),
         labels: [("kubernetes.io/hostname".into(), name.into())].into(),
@@ -149,7 +149,7 @@ fn pod(world: &mut World, kind: &str, name: &str, words: Vec<&str>) {
 }
 
 /// A pod on a node.
-pub fn seated(name: &str, spec: u32, node: Option<NodeId>) -> Pod {
+pub(crate) fn seated(name: &str, spec: u32, node: Option<NodeId>) -> Pod {
     Pod {
         name: name.into(),
         uid: name.into(),
