@@ -23,8 +23,8 @@ mod value;
 
 pub use configuration::{
     ApiConfig, Configuration, Deadlines, LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe,
-    PolarsProbeKind, PolarsRest, PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig,
-    WorkloadKind,
+    PolarsProbeKind, PolarsRest, PolarsTls, PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig,
+    WorkloadConfig, WorkloadKind,
 };
 pub use document::{error_table, reference_page, schema};
 pub use mistake::{Code, Mistake, Mistakes, Place, Severity};
