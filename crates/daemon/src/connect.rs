@@ -31,6 +31,8 @@ impl Connect for RealOutside {
                 let provider = opened.map_err(|error| DaemonError::Rim(format!("provider {id}: {error}")))?;
                 Ok(Arc::new(provider))
             }
+            Some(ProviderConfig::Kwok(connection)) => kubernetes::kwok(id, connection),
+            Some(ProviderConfig::ExternalGrpc(config)) => kubernetes::external(config, id),
             None => Err(DaemonError::Rim(format!("provider {id} is not configured [OSTLER-D009]"))),
         }
     }

@@ -585,6 +585,8 @@ impl fmt::Display for NodeKeep<'_> {
             NodeStays::Unseen => "its pool cannot be seen",
             NodeStays::Off => "removing nodes is switched off",
             NodeStays::Replacing => "it replaces others that have not gone yet",
+            NodeStays::ReplacementComing => "it goes once the machine is up that takes what is on it",
+            NodeStays::NotLookedAt => "a later plan looks at it: this one had enough to do",
             NodeStays::CannotJudge { what } => return write!(f, "cannot be judged: {what}"),
         })
     }
