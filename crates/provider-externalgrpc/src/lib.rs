@@ -1,1 +1,2 @@
 //! A client of Cluster Autoscaler's external gRPC provider protocol.
+pub mod proto;
