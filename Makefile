@@ -51,6 +51,10 @@ test-polars: polars-env ## The scaling service of Polars: a client of another la
 polars-env: ## The Python environment with gRPC tools and an HTTP fuzzer, outside of the clone
 	tools/polars/make-env.sh
 
+kube-lab: ## A Kubernetes control plane for the tests, outside of the clone (10 minutes the first time)
+	$(call step,Kubernetes)
+	tools/kube-lab/build.sh
+
 ray-env: ## The Python environments with the real Rays, outside of the clone
 	$(call step,Ray environments)
 	tools/ray-env/make.sh
@@ -80,4 +84,4 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env ray-env fuzz-ray bench-ray bench-latency bench-idle docs
+.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env kube-lab ray-env fuzz-ray bench-ray bench-latency bench-idle docs

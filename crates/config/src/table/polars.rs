@@ -53,7 +53,7 @@ pub(crate) const POLARS: Table = Table {
             name: "launch_backoff",
             kind: Duration,
             default: Is("5s"),
-            doc: "A pool that refused a launch, or whose worker ended before it was ready, rests for this long, doubled with each in a row.",
+            doc: "A pool that refused a launch, or whose worker ended by itself before it had been ready for this long, rests for this long, doubled with each in a row.",
         },
         Knob {
             name: "launch_backoff_max",

@@ -150,6 +150,15 @@ pub enum VolumeNeed {
         driver: Arc<str>,
         /// Where it can be made (`allowedTopologies`); `None` is everywhere.
         nodes: Option<NodeSelector>,
+        /// Only one pod may use it (`ReadWriteOncePod`).
+        exclusive: bool,
+    },
+    /// Its labels say in which zone or region it is; a second need of a volume that is bound.
+    Zone {
+        /// The volume, for people.
+        volume: Arc<str>,
+        /// Where it can be reached.
+        nodes: NodeSelector,
     },
     /// The pod cannot be placed before somebody acts: a claim that is missing, unbound with immediate binding, or
     /// without a class.

@@ -5,4 +5,14 @@
 //! looks at a [`Ledger`](ledger::Ledger), the working copy of who is where. `docs/kubernetes.md` says which
 //! versions of the scheduler it is measured against, and what it does not cover.
 
+mod bulk;
+mod decide;
+mod down;
+pub mod fit;
+mod keep;
+pub mod ledger;
 pub mod problem;
+mod up;
+mod world;
+
+pub use decide::decide;
