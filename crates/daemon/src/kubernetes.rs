@@ -3,20 +3,23 @@
 use crate::clock::duration;
 use crate::error::DaemonError;
 use crate::rim::Connected;
-use ostler_config::{Configuration, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind};
+use ostler_config::{
+    Configuration, ExternalGrpcConfig, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind,
+};
 use ostler_model::ProviderId;
 use ostler_provider::Provider;
+use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Group, Tls, group_of};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
 use ostler_workload_kubernetes::lease::{Held, Lease};
 use ostler_workload_kubernetes::{Config, KubernetesWorkload, Promise};
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn workload(config: &WorkloadConfig, kind: &KubernetesConfig) -> Result<Connected, DaemonError> {
     let started = KubernetesWorkload::start(client(config, kind));
-    let workload =
-        started.map_err(|error| DaemonError::Rim(format!("workload {}: {error}", config.id)))?;
+    let workload = started.map_err(|error| DaemonError::Rim(format!("workload {}: {error}", config.id)))?;
     Ok(Connected {
         workload: Arc::new(workload),
         kind: "kubernetes",
@@ -99,4 +102,42 @@ pub async fn lost(held: &[Held]) {
         if gone { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     })
     .await;
+}
+
+/// Machines of a server of Cluster Autoscaler's external gRPC protocol. Which pools are whose groups is settled here:
+/// a pool that is added later needs a restart.
+pub(crate) fn external(
+    all: &Configuration,
+    id: &ProviderId,
+    config: &ExternalGrpcConfig,
+) -> Result<Arc<dyn Provider>, DaemonError> {
+    let trouble = |what: String| DaemonError::Rim(format!("provider {id}: {what}"));
+    let file = |path: &Path| {
+        std::fs::read(path).map_err(|error| trouble(format!("cannot read {}: {error}", path.display())))
+    };
+    let identity = match (&config.cert_file, &config.key_file) {
+        (Some(certificate), Some(key)) => Some((file(certificate)?, file(key)?)),
+        _ => None,
+    };
+    let tls = config.ca_file.as_deref().map(file).transpose()?.map(|ca| Tls { ca, identity });
+    let pools = all.workloads.iter().flat_map(|workload| &workload.pools);
+    let groups = pools.filter(|pool| pool.pool.provider == *id).map(|pool| {
+        Ok(Group {
+            group: group_of(&pool.pool.id, &pool.template).map_err(|error| trouble(error.to_string()))?,
+            workload: pool.pool.workload.clone(),
+            pool: pool.pool.id.clone(),
+        })
+    });
+    let groups = groups.collect::<Result<Vec<Group>, DaemonError>>()?;
+    let mut state_file = all.store.path.with_extension("").into_os_string();
+    state_file.push(format!("-{id}.json"));
+    let opened = wait_here(ExternalGrpcProvider::open(external::Config {
+        address: config.address.clone(),
+        tls,
+        timeout: duration(config.timeout),
+        state_file: state_file.into(),
+        groups,
+        timing: external::Timing::default(),
+    }));
+    Ok(Arc::new(opened.map_err(|error| trouble(error.to_string()))?))
 }

@@ -92,9 +92,9 @@ impl Rim {
                 let found = c.workloads.iter().find(|w| w.id == workload.id)?;
                 found.policy.kube.is_some().then(|| (found.policy.clone(), found.pools.clone()))
             };
-            let same = old.as_ref().is_some_and(|old| {
-                kind(old) == kind(&config) && looked_at(old) == looked_at(&config)
-            });
+            let same = old
+                .as_ref()
+                .is_some_and(|old| kind(old) == kind(&config) && looked_at(old) == looked_at(&config));
             let known = self.workload(&workload.id).filter(|_| same);
             let connected = known.map_or_else(|| self.connect.workload(&config, &workload.id), Ok)?;
             workloads.insert(workload.id.clone(), connected);
