@@ -51,6 +51,10 @@ test-polars: polars-env ## The scaling service of Polars: a client of another la
 polars-env: ## The Python environment with gRPC tools and an HTTP fuzzer, outside of the clone
 	tools/polars/make-env.sh
 
+kube-lab: ## A Kubernetes control plane for the tests, outside of the clone (10 minutes the first time)
+	$(call step,Kubernetes)
+	tools/kube-lab/build.sh
+
 ray-env: ## The Python environments with the real Rays, outside of the clone
 	$(call step,Ray environments)
 	tools/ray-env/make.sh
@@ -59,6 +63,17 @@ fuzz-ray: ray-env ## Compare ray-exact with the real Ray on fresh inputs (SEEDS=
 	$(call step,building the oracle)
 	cargo build --release --package xtask
 	$(RAY)/bin/python tools/ray/fuzz.py $(if $(MINUTES),--minutes $(MINUTES),--seeds $(or $(SEEDS),100000..105000))
+
+# The modules of other versions than the newest are beside it.
+KUBE := $(or $(VERSION),1.37)
+KUBE_FLAGS := $(if $(filter 1.37,$(KUBE)),,-modfile=go-$(KUBE).mod) $(if $(filter 1.34,$(KUBE)),-tags kube134)
+oracle-kube: ## Compare the judge of pods and nodes with kube-scheduler's filters (SEED=N, CASES=N, VERSION=1.34)
+	$(call step,kube-scheduler's filters (the first build takes some minutes))
+	mkdir -p $(CACHE)
+	cd tools/kube-oracle && nice go run $(KUBE_FLAGS) . --seed $(or $(SEED),$$RANDOM) --cases $(or $(CASES),20000) \
+		>$(CACHE)/kube-oracle-$(KUBE).jsonl
+	$(call step,the comparison)
+	cargo run --quiet --release --package xtask -- oracle kube $(CACHE)/kube-oracle-$(KUBE).jsonl
 
 bench-ray: ray-env ## Time planning against Ray's own scheduler (QUICK=1 for a subset)
 	$(call step,building the benchmark)
@@ -80,4 +95,4 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env ray-env fuzz-ray bench-ray bench-latency bench-idle docs
+.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env kube-lab ray-env fuzz-ray oracle-kube bench-ray bench-latency bench-idle docs

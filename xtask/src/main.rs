@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what a chore finds goes to the terminal")]
 
 mod bench;
+mod kube_case;
 mod oracle;
 mod policy;
 mod race;

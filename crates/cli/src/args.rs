@@ -94,6 +94,9 @@ pub(crate) struct RunArgs {
     /// How options are compared, for every workload [default: the file's]
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Option<PolicyName>,
+    /// Kubernetes clusters: only say what would be done, beside another autoscaler
+    #[arg(long)]
+    pub(crate) shadow: bool,
     /// Form of the log on stderr
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: Format,

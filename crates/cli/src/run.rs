@@ -123,6 +123,7 @@ impl Files {
             listen: args.listen,
             scoring: args.policy.map(Into::into),
             look_only: false,
+            shadow: args.shadow,
         };
         Self { args, overrides, named: Mutex::default() }
     }

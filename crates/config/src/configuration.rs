@@ -42,6 +42,58 @@ pub enum WorkloadKind {
     Ray(RayConfig),
     /// A Polars cluster.
     Polars(PolarsConfig),
+    /// The nodes of a Kubernetes cluster.
+    Kubernetes(Box<KubernetesConfig>),
+}
+
+/// How an API server is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KubeConnection {
+    /// The kubeconfig; `None`: `KUBECONFIG`, `~/.kube/config`, or what a pod in the cluster is given.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context of it; `None`: the current one.
+    pub context: Option<String>,
+}
+
+/// The nodes of a Kubernetes cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubernetesConfig {
+    /// Which cluster.
+    pub connection: KubeConnection,
+    /// Where our own objects are: the status, the lease.
+    pub namespace: String,
+    /// Leader election, if there is more than one Ostler.
+    pub lease: Option<KubeLease>,
+    /// Between the taint of a node and the last look before its pods are evicted.
+    pub settle: Millis,
+    /// No event for this long ends a batch.
+    pub batch_idle: Millis,
+    /// The longest batch.
+    pub batch_max: Millis,
+}
+
+/// Leader election by a Lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubeLease {
+    /// Its name.
+    pub name: String,
+    /// A leader is believed to live this long without a word.
+    pub duration: Millis,
+}
+
+/// A server that speaks Cluster Autoscaler's external gRPC provider protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExternalGrpcConfig {
+    /// `HOST:PORT`.
+    pub address: String,
+    /// Certificates that the server's must be signed by; with it the connection is by TLS.
+    pub ca_file: Option<PathBuf>,
+    /// Our own certificate.
+    pub cert_file: Option<PathBuf>,
+    /// Its key.
+    pub key_file: Option<PathBuf>,
+    /// No answer within this is none.
+    pub timeout: Millis,
 }
 
 /// The scaling service of a Polars cluster.
@@ -51,6 +103,8 @@ pub struct PolarsConfig {
     pub rest: Option<PolarsRest>,
     /// Where the service over gRPC listens.
     pub grpc: Option<SocketAddr>,
+    /// Where certificates are, if it is served by TLS.
+    pub tls: Option<PolarsTls>,
     /// The file with the token that callers must send.
     pub token_file: Option<PathBuf>,
     /// Whence callers may come; empty is from anywhere.
@@ -72,6 +126,17 @@ pub struct PolarsRest {
     pub path: String,
     /// The file with such a path that is a secret.
     pub secret_path_file: Option<PathBuf>,
+}
+
+/// Where certificates are. The configuration never holds them itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolarsTls {
+    /// Our certificate.
+    pub certificate_file: PathBuf,
+    /// Its private key.
+    pub key_file: PathBuf,
+    /// Authorities, of one of which callers must have a certificate.
+    pub client_ca_file: Option<PathBuf>,
 }
 
 /// Addresses that begin alike.
@@ -152,6 +217,10 @@ impl fmt::Debug for PoolConfig {
 pub enum ProviderConfig {
     /// Process groups on this host.
     Local(LocalProvider),
+    /// Simulated nodes: Node objects in this cluster.
+    Kwok(KubeConnection),
+    /// Whatever a server of Cluster Autoscaler's external gRPC protocol gives.
+    ExternalGrpc(ExternalGrpcConfig),
 }
 
 /// Machines that are process groups on this host. `Debug` leaves the values of variables out: they may be secrets.
@@ -231,4 +300,6 @@ pub struct Overrides {
     pub scoring: Option<ostler_model::Scoring>,
     /// The cluster is only looked at: who makes its machines does not matter, and may be anybody.
     pub look_only: bool,
+    /// `--shadow`: for Kubernetes clusters nothing is done, only said.
+    pub shadow: bool,
 }

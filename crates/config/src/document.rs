@@ -2,7 +2,7 @@
 
 use crate::knob::{Default, Kind, Knob, Table, Tag};
 use crate::mistake::Code;
-use crate::table::{ostler, ray};
+use crate::table::{kubernetes, ostler, ray};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -45,7 +45,7 @@ fn section_schema(table: &Table, tag: Option<(&str, &str)>) -> Value {
 
 fn default_json(kind: &Kind, text: &str) -> Value {
     match kind {
-        Kind::Flag | Kind::Count(_) | Kind::Integer | Kind::Factor => {
+        Kind::Flag | Kind::Count(_) | Kind::Integer | Kind::Factor | Kind::Price => {
             serde_json::from_str(text).unwrap_or_default()
         }
         _ => json!(text),
@@ -61,7 +61,7 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Count(most) => json!({ "type": "integer", "minimum": 0, "maximum": most }),
         Kind::Integer => json!({ "type": "integer" }),
-        Kind::Factor | Kind::NumberOf(..) => json!({ "type": "number", "minimum": 0 }),
+        Kind::Factor | Kind::Price | Kind::NumberOf(..) => json!({ "type": "number", "minimum": 0 }),
         Kind::Duration | Kind::DurationIn(..) => json!({ "type": "string", "pattern": DURATION }),
         Kind::DurationOrNever => {
             json!({ "anyOf": [{ "const": "never" }, { "type": "string", "pattern": DURATION }] })
@@ -103,6 +103,7 @@ pub fn reference_page() -> String {
         write_table(&mut page, table);
     }
     write_table(&mut page, &ostler::LOCAL_TEMPLATE);
+    write_table(&mut page, &kubernetes::KWOK_TEMPLATE);
     page.push_str("\n# Ray's own files\n");
     for table in tables_of(&ray::ROOT) {
         write_table(&mut page, table);

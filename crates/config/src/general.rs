@@ -9,7 +9,7 @@ use crate::hash::launch_hash;
 use crate::mistake::{Code, Notes};
 use crate::ray;
 use crate::read::{Named, Section, nearest};
-use crate::table::ostler as table;
+use crate::table::{kubernetes, ostler as table};
 use crate::tree::{self, Node};
 use crate::value::{Command, Limit};
 use ostler_model::{Policy, Pool, PoolId, ProviderId, Scoring, Timeouts, WorkloadId};
@@ -30,7 +30,9 @@ pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>, read: Rea
     check_one_address(notes, host, named.len());
     let mut workloads = Vec::new();
     for one in &named {
-        if one.section.has_knob("rest") {
+        if one.section.has_knob("kubeconfig") {
+            workloads.push(crate::kubernetes::workload(one, host, &providers));
+        } else if one.section.has_knob("rest") {
             workloads.push(crate::polars::workload(one, host, &providers));
         } else if one.section.has("cluster_yaml") {
             workloads.extend(from_cluster_file(one, host, read, &store, &mut providers));
@@ -148,7 +150,11 @@ pub(crate) fn pool_parts(one: &Named<'_, '_>, providers: &Providers) -> PoolPart
             check_command(section, &own, local.command.as_ref(), max);
             serde_json::json!({ "provider": local_parts(local), "template": section.json("template") })
         }
-        None => serde_json::Value::Null,
+        Some(ProviderConfig::Kwok(_)) => {
+            crate::kubernetes::check_template(&section.section_by("template", &kubernetes::KWOK_TEMPLATE));
+            serde_json::json!({ "template": section.json("template") })
+        }
+        Some(ProviderConfig::ExternalGrpc(_)) | None => serde_json::Value::Null,
     };
     PoolParts { id: PoolId::from(one.name.as_str()), provider, min, max, launch_hash: launch_hash(&parts) }
 }
@@ -278,12 +284,18 @@ fn timeouts(section: &Section<'_, '_>) -> Timeouts {
 }
 
 fn providers(root: &Section<'_, '_>, host: &Host<'_>, store: &StoreConfig) -> Providers {
-    let local = |one: &Named<'_, '_>| {
+    let provider = |one: &Named<'_, '_>| {
         let id = ProviderId::from(one.name.as_str());
-        let local = local(&one.section, host, "stop_grace").settled(store, &id);
-        (id, ProviderConfig::Local(local))
+        let provider = if one.section.has_knob("kubeconfig") {
+            ProviderConfig::Kwok(crate::kubernetes::cluster(&one.section, host))
+        } else if one.section.has_knob("address") {
+            ProviderConfig::ExternalGrpc(crate::kubernetes::external(&one.section, host))
+        } else {
+            ProviderConfig::Local(local(&one.section, host, "stop_grace").settled(store, &id))
+        };
+        (id, provider)
     };
-    root.named("providers").iter().map(local).collect()
+    root.named("providers").iter().map(provider).collect()
 }
 
 /// A local provider whose place for state may still depend on where the store is.

@@ -48,6 +48,8 @@ pub(crate) enum Kind {
     Integer,
     /// A number of at least 0 without unit, kept in hundredths.
     Factor,
+    /// What a machine costs for an hour: a number with at most six digits after the point.
+    Price,
     /// A length of time with its unit: `30s`.
     Duration,
     /// The same, from so many milliseconds to so many.
@@ -98,7 +100,7 @@ impl fmt::Display for Kind {
             Self::Flag => "`true` or `false`",
             Self::Count(_) => "a whole number of at least 0",
             Self::Integer => "a whole number",
-            Self::Factor => "a number of at least 0",
+            Self::Factor | Self::Price => "a number of at least 0",
             Self::Duration | Self::DurationIn(..) => {
                 "a length of time with its unit, such as `30s` or `5min`"
             }

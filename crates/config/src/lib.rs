@@ -13,6 +13,7 @@ mod environment;
 mod general;
 mod hash;
 mod knob;
+mod kubernetes;
 mod mistake;
 mod polars;
 mod ray;
@@ -22,9 +23,9 @@ mod tree;
 mod value;
 
 pub use configuration::{
-    ApiConfig, Configuration, Deadlines, LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe,
-    PolarsProbeKind, PolarsRest, PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig,
-    WorkloadKind,
+    ApiConfig, Configuration, Deadlines, ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig,
+    LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe, PolarsProbeKind, PolarsRest, PolarsTls,
+    PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig, WorkloadKind,
 };
 pub use document::{error_table, reference_page, schema};
 pub use mistake::{Code, Mistake, Mistakes, Place, Severity};

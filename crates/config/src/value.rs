@@ -3,7 +3,7 @@
 use crate::knob::Kind;
 use crate::mistake::{Code, Place};
 use crate::tree::{Entry, Node, Value};
-use ostler_model::{Labels, Millis, Quantity, Resources};
+use ostler_model::{Labels, Millis, Price, Quantity, Resources};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub(crate) enum Typed {
     Texts(Vec<String>),
     Pairs(BTreeMap<String, String>),
     Amounts(Resources),
+    Price(Price),
 }
 
 /// A value that does not fit.
@@ -83,6 +84,7 @@ from_typed! {
     BTreeMap<String, String>: Typed::Pairs(pairs) => pairs;
     Labels: Typed::Pairs(pairs) => pairs.into_iter().map(|(key, value)| (key.into(), value.into())).collect();
     Resources: Typed::Amounts(amounts) => amounts;
+    Price: Typed::Price(price) => price;
 }
 
 /// The value, or everything that is wrong with it.
@@ -116,6 +118,9 @@ fn single(kind: &Kind, node: &Node) -> Result<Typed, Wrong> {
         (Kind::Integer, Value::Integer(n)) => whole(*n, i128::from(i32::MIN), i128::from(i32::MAX)),
         (Kind::Factor, Value::Integer(_) | Value::Decimal(_)) => {
             scaled(node, 100, 100_000_000).map(Typed::Integer)
+        }
+        (Kind::Price, Value::Integer(_) | Value::Decimal(_)) => {
+            scaled(node, 1_000_000, 1_000_000_000_000_000).map(|n| Typed::Price(Price(n.unsigned_abs())))
         }
         (Kind::NumberOf(each, _, most), Value::Integer(_) | Value::Decimal(_)) => {
             scaled(node, *each, *most).map(|n| Typed::Span(Millis(n.unsigned_abs())))
@@ -306,7 +311,7 @@ fn decimal(text: &str) -> Result<Quantity, Wrong> {
 }
 
 fn bytes(text: &str) -> Result<Quantity, Wrong> {
-    const UNITS: [(&str, u64); 8] = [
+    const UNITS: [(&str, u64); 12] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
@@ -315,6 +320,11 @@ fn bytes(text: &str) -> Result<Quantity, Wrong> {
         ("MB", 1_000_000),
         ("GB", 1_000_000_000),
         ("TB", 1_000_000_000_000),
+        // As Kubernetes writes them.
+        ("Ki", 1 << 10),
+        ("Mi", 1 << 20),
+        ("Gi", 1 << 30),
+        ("Ti", 1 << 40),
     ];
     UNITS
         .iter()

@@ -4,7 +4,7 @@ use crate::read_model::JournalLine;
 use crate::words::{Why, ago, span, unfit};
 use ostler_lifecycle::StateName;
 use ostler_model::{Bundle, Demand, LaunchCause, Node, NodeStatus, Task, Timestamp};
-use ostler_planner::{DemandReport, HoldReason, InstanceReport, PoolReport, Reason};
+use ostler_planner::{DemandReport, HoldReason, InstanceReport, PodsReport, PoolReport, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -297,7 +297,29 @@ pub fn demand_views(workload: &WorkloadStatus) -> Vec<DemandView> {
         what: one.demand.clone(),
         why: reasons(one),
     }));
+    views.extend(workload.report.iter().filter_map(|report| report.pods.as_ref()).flat_map(pods));
     views
+}
+
+/// Pods that wait and have a place, and those that wait for something else than room.
+fn pods(report: &PodsReport) -> Vec<DemandView> {
+    let placed = (report.placed > 0).then(|| DemandView {
+        kind: "pod",
+        index: 0,
+        count: report.placed,
+        unplaced: 0,
+        what: "waiting pods with a place on nodes that are there or on their way".to_owned(),
+        why: Vec::new(),
+    });
+    let ignored = report.ignored.iter().enumerate().map(|(index, (pod, why))| DemandView {
+        kind: "pod",
+        index,
+        count: 1,
+        unplaced: 1,
+        what: pod.clone(),
+        why: vec![format!("brings no node: {why}")],
+    });
+    placed.into_iter().chain(ignored).collect()
 }
 
 fn asked(demand: &Demand) -> Vec<DemandView> {

@@ -66,6 +66,11 @@ fn polars_config(config: &PolarsConfig) -> Result<polars::Config, polars::Polars
     Ok(polars::Config {
         rest: rest.transpose()?,
         grpc: config.grpc,
+        tls: config.tls.as_ref().map(|tls| polars::TlsFiles {
+            certificate: tls.certificate_file.clone(),
+            key: tls.key_file.clone(),
+            client_ca: tls.client_ca_file.clone(),
+        }),
         token: config.token_file.as_deref().map(token).transpose()?,
         networks: config.networks.iter().map(network).collect(),
         insecure: config.insecure,

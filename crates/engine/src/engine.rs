@@ -196,7 +196,9 @@ impl Engine {
         let Some(effect) = effect.filter(|effect| effect.epoch == report.epoch) else { return };
         let pool = room.setup.pools.iter().find(|pool| pool.id == effect.pool);
         match (&effect.act, pool) {
-            (Act::Drain { .. }, _) => outputs.push(Output::Look(Source::Workload(workload.clone()))),
+            (Act::Drain { .. } | Act::Undrain { .. }, _) => {
+                outputs.push(Output::Look(Source::Workload(workload.clone())))
+            }
             (_, Some(pool)) => outputs.push(Output::Look(Source::Provider(pool.provider.clone()))),
             (_, None) => {}
         }

@@ -102,14 +102,12 @@ pub fn due_effect(instance: &Instance) -> Option<Effect> {
 
 /// What was refused is not asked for in a tight loop.
 fn backoff(instance: &Instance) -> Millis {
-    use crate::state::StateName::{DrainRequested, Terminating, TerminationFailed};
+    use crate::state::StateName::{DrainRequested, Terminating, TerminationFailed, UndrainRequested};
     let since = instance.since();
     let refused = instance.history().iter().filter(|entered| match instance.state().name() {
         Terminating => entered.state == TerminationFailed,
-        DrainRequested => {
-            entered.state == DrainRequested
-                && entered.at < since
-                && since.since(entered.at) <= DRAIN_AGAIN_WITHIN
+        again @ (DrainRequested | UndrainRequested) => {
+            entered.state == again && entered.at < since && since.since(entered.at) <= DRAIN_AGAIN_WITHIN
         }
         _ => false,
     });

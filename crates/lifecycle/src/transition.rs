@@ -93,12 +93,13 @@ fn next(state: &State, event: &Event) -> Option<State> {
             E::DrainCancelled,
             S::Draining { cloud, node: Some(node), .. } | S::UndrainRequested { cloud, node },
         ) => S::Running { cloud: cloud.clone(), node: node.clone() },
-        // It is wanted again, or carries a mark of a drain that nobody wants.
+        // It is wanted again, or carries a mark of a drain that nobody wants; and asked once more if that failed.
         (
             E::UndrainRequested,
             S::Running { cloud, node }
             | S::DrainRequested { cloud, node, .. }
-            | S::Draining { cloud, node: Some(node), .. },
+            | S::Draining { cloud, node: Some(node), .. }
+            | S::UndrainRequested { cloud, node },
         ) => S::UndrainRequested { cloud: cloud.clone(), node: node.clone() },
         // The workload lets it go, on our wish or by itself.
         (

@@ -174,3 +174,38 @@ fn a_drain_that_is_refused_again_and_again_is_asked_for_ever_more_slowly() {
     }
     assert_eq!(waits, [0, 1, 2, 4, 8, 16, 32, 60, 60, 0]);
 }
+
+/// Ray never takes a drain back; a Kubernetes cluster does (`docs/adr/0007-kubernetes-nodes.md`).
+#[test]
+fn a_drain_can_be_taken_back() {
+    let drain = Event::DrainRequested { cause: EndCause::Underused, deadline: None };
+    let back = Event::UndrainRequested;
+    let paths: [(&str, &[Event]); 6] = [
+        ("left over", std::slice::from_ref(&back)),
+        ("asked for", &[drain.clone(), back.clone()]),
+        ("under way", &[drain.clone(), Event::NodeDraining, back.clone()]),
+        ("asked twice", &[back.clone(), back.clone()]),
+        ("done", &[drain.clone(), Event::NodeDraining, back.clone(), Event::DrainCancelled]),
+        ("by the workload", &[drain, Event::NodeDraining, Event::DrainCancelled]),
+    ];
+    let mut text = String::new();
+    for (name, events) in paths {
+        let mut instance =
+            Instance::adopted("j".into(), 2, "pool".into(), NodeKind::Worker, "c".into(), Timestamp(0));
+        instance.transition(&Event::NodeUp { node: "n".into() }, Timestamp(1)).expect("an edge");
+        for (n, event) in events.iter().enumerate() {
+            instance.transition(event, Timestamp(2 + n as u64)).expect("an edge");
+        }
+        let act = due_effect(&instance).map(|effect| (effect.act, effect.not_before.since(instance.since())));
+        text += &format!("{name}: {} {act:?}\n", instance.state().name());
+    }
+    expect![[r#"
+        left over: undrain_requested Some((Undrain { node: "n" }, 0 ms))
+        asked for: undrain_requested Some((Undrain { node: "n" }, 0 ms))
+        under way: undrain_requested Some((Undrain { node: "n" }, 0 ms))
+        asked twice: undrain_requested Some((Undrain { node: "n" }, 1 s))
+        done: running None
+        by the workload: running None
+    "#]]
+    .assert_eq(&text);
+}

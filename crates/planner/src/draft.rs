@@ -6,7 +6,7 @@ use crate::reason::{HoldReason, Reason};
 use crate::report::Report;
 use crate::snapshot::Snapshot;
 use crate::standing::Names;
-use crate::stillborn::stillborn;
+use crate::stillborn::rests_until;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -179,9 +179,18 @@ impl<'a> Draft<'a> {
         self.finish()
     }
 
+    /// Ends the draft of a workload for which nothing may be done: what would be is said, and nothing but what is
+    /// needed to say it is written.
+    pub(crate) fn only_say(mut self) -> Plan {
+        let before = &self.snapshot.memory;
+        self.memory = Memory { kube: core::mem::take(&mut self.memory.kube), ..before.clone() };
+        let Plan { memory, notes, report, .. } = self.finish();
+        Plan { steps: Vec::new(), changed: Vec::new(), forgotten: Vec::new(), memory, notes, report }
+    }
+
     pub(crate) fn finish(mut self) -> Plan {
-        self.memory.reported = core::mem::take(&mut self.reported);
         self.say_resting_pools();
+        self.memory.reported = core::mem::take(&mut self.reported);
         self.report.fill(&self.instances, self.explained);
         let changed = self.changed.iter().filter_map(|serial| self.instances.get(serial).cloned()).collect();
         let memory = (self.memory != self.snapshot.memory).then_some(self.memory);
@@ -209,12 +218,10 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Until when the pool is not to be asked: its provider refused, or its machines end before they are up. One
-    /// such end is an accident and is made up for at once.
+    /// Until when the pool is not to be asked: its provider refused, or its machines end too early.
     pub(crate) fn resting_until(&self, pool: &PoolId) -> Option<Timestamp> {
         let (now, policy) = (self.snapshot.now, &self.snapshot.policy);
-        let early = stillborn(self.instances.values(), pool, policy).filter(|early| early.count > 1);
-        let rests = early.map(|early| early.until).filter(|&until| now < until);
+        let rests = rests_until(self.instances.values(), pool, policy, now);
         rests.max(self.memory.backing_off(pool, policy, now))
     }
 

@@ -20,9 +20,9 @@ mod steps;
 mod stillborn;
 
 pub use desk::{Refusal as WishRefusal, Verdict};
-pub use memory::{Memory, PoolMemory, Refusal, RefusedWish};
+pub use memory::{KubeMemory, Learned, Memory, PoolMemory, Refusal, RefusedWish, Replacing};
 pub use plan::{Note, Plan, Severity, Step, Subject, plan};
 pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};
-pub use report::{DemandReport, InstanceReport, PoolReport, Report, TargetReport};
+pub use report::{DemandReport, InstanceReport, PodsReport, PoolReport, Report, TargetReport};
 pub use snapshot::Snapshot;
 pub use standing::{Listings, Standing};

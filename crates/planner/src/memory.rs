@@ -2,7 +2,10 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
-use ostler_model::{Failure, InstanceId, Millis, Policy, PoolId, Target, Timestamp};
+use alloc::vec::Vec;
+use ostler_model::{
+    Failure, InstanceId, Labels, Millis, NodeId, Policy, PoolId, Resources, Target, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 /// The planner's memory of one workload.
@@ -26,6 +29,48 @@ pub struct Memory {
     /// What was asked for since and refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedWish>,
+    /// About the nodes of a Kubernetes cluster.
+    #[serde(default, skip_serializing_if = "KubeMemory::is_empty")]
+    pub kube: KubeMemory,
+}
+
+/// What must be remembered of the nodes of a Kubernetes cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct KubeMemory {
+    /// Since when nothing has needed a node.
+    pub unneeded_since: BTreeMap<NodeId, Timestamp>,
+    /// When a node could not be drained.
+    pub drain_failed: BTreeMap<NodeId, Timestamp>,
+    /// What nodes of a pool turned out to be like.
+    pub learned: BTreeMap<PoolId, Learned>,
+    /// Replacements under way.
+    pub replacing: Vec<Replacing>,
+}
+
+/// What nodes of a pool turned out to be like.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Learned {
+    /// The least of what they let pods use.
+    pub allocatable: Resources,
+    /// Labels that all of them have, beside their own names.
+    pub labels: Labels,
+}
+
+/// Machines launched in the place of others, which go once these are up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replacing {
+    /// Nodes that go.
+    pub old: BTreeSet<NodeId>,
+    /// Records of those that come.
+    pub new: BTreeSet<InstanceId>,
+    /// When it was decided.
+    pub since: Timestamp,
+}
+
+impl KubeMemory {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A wish that was refused: workers of a pool would have had to go whose provider cannot spare the protected ones.

@@ -41,7 +41,7 @@ pub enum Reason {
         /// What it said.
         failure: Failure,
     },
-    /// Machines of the pool end before their node is up; it is left alone for a while.
+    /// Machines of the pool end before their node is up, or just after; it is left alone for a while.
     PoolRests {
         /// Until then.
         until: Timestamp,
@@ -162,6 +162,11 @@ pub enum Reason {
     NodeKept {
         /// Why.
         why: NodeStays,
+    },
+    /// What would be done, were it not that nothing may be.
+    Would {
+        /// What.
+        what: String,
     },
     /// Nothing is decided for the workload.
     WorkloadHeld {
@@ -325,7 +330,7 @@ reasons! {
     Self::LaunchUnanswered { .. } => "launch_unanswered", "The provider showed no machine in time; the launch is asked again as a new attempt.", "";
     Self::LaunchGivenUp { .. } => "launch_given_up", "The provider showed no machine, as often as it may be asked.", "Look at the provider; a machine that comes late will be adopted.";
     Self::LaunchRefused { .. } => "launch_refused", "The provider refused the launch; the demand goes elsewhere while the pool backs off.", "The provider's message says why: capacity, quota, rights.";
-    Self::PoolRests { .. } => "pool_rests", "Machines of the pool end before their node is up; the pool rests, twice as long each time, and the demand goes elsewhere.", "Look at the log of such a machine: a wrong command, a wrong version, no memory.";
+    Self::PoolRests { .. } => "pool_rests", "Machines of the pool end before their node is up, or as soon as it is; the pool rests, twice as long each time, and the demand goes elsewhere.", "Look at the log of such a machine: a wrong command, a wrong version, no memory.";
     Self::MachineAppeared => "machine_appeared", "The provider lists the machine that was asked for.", "";
     Self::MachineAppearedLate => "machine_appeared_late", "The provider lists a machine that an earlier attempt asked for; it is used.", "";
     Self::MachineAdopted => "machine_adopted", "The provider lists a machine with our tags that had no record; it has one now.", "";
@@ -369,6 +374,7 @@ reasons! {
     Self::Infeasible { .. } => "infeasible", "No pool can take this demand.", "The list says why for each pool: add a pool, raise a maximum, or ask for less.";
     Self::Kept { .. } => "kept", "The machine stays.", "";
     Self::NodeKept { .. } => "node_kept", "The node stays; the words say why.", "";
+    Self::Would { .. } => "would", "What Ostler would do, were it not in shadow.", "";
     Self::WorkloadHeld { why: H::Shadow } => "shadow", "Nothing is done: Ostler only says what it would do.", "Take `shadow` out of the configuration to let it act.";
     Self::WorkloadHeld { why: H::NoHead } => "held_no_head", "Nothing is launched or removed while the workload has no head.", "Start the head.";
     Self::WorkloadHeld { .. } => "held_unobserved", "Nothing is decided for the workload while it cannot be observed.", "Is it up, is the address right, is the token right?";
@@ -396,7 +402,9 @@ impl fmt::Display for Reason {
             }
             Self::LaunchGivenUp { attempts } => write!(f, "no machine after {attempts} attempts, given up"),
             Self::LaunchRefused { failure } => write!(f, "the provider refused: {failure}"),
-            Self::PoolRests { .. } => f.write_str("its machines end before their node is up; it rests"),
+            Self::PoolRests { .. } => {
+                f.write_str("its machines end before or just after their node is up; it rests")
+            }
             Self::MachineAppeared => f.write_str("the provider lists it"),
             Self::MachineAppearedLate => f.write_str("the provider lists a machine of an earlier attempt"),
             Self::MachineAdopted => f.write_str("the provider lists a machine of ours without a record"),
@@ -436,6 +444,7 @@ impl fmt::Display for Reason {
                 Ok(())
             }
             Self::Kept { why } => f.write_str(keep_words(*why)),
+            Self::Would { what } => f.write_str(what),
             Self::NodeKept { why } => write!(f, "{}", NodeKeep(why)),
             Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
             Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),

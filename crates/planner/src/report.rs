@@ -34,6 +34,22 @@ pub struct Report {
     /// What was asked for, of a workload that is scaled to a target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<TargetReport>,
+    /// Waiting pods, of a Kubernetes cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods: Option<PodsReport>,
+}
+
+/// Waiting pods, and what becomes of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PodsReport {
+    /// Pods that wait for a node.
+    pub waiting: u64,
+    /// Those that have a place on a node that is there, is coming, or is launched now.
+    pub placed: u64,
+    /// Those for which a node is launched now: unique id and pool; the first few hundred.
+    pub bring_nodes: Vec<(String, PoolId)>,
+    /// Those that wait for something else than room: name, and what they say; the first few hundred.
+    pub ignored: Vec<(String, String)>,
 }
 
 /// What was asked for last, and what became of it.
@@ -130,6 +146,7 @@ impl Report {
             unplaced: Vec::new(),
             faults: Vec::new(),
             target: None,
+            pods: None,
         }
     }
 
@@ -143,6 +160,7 @@ impl Report {
             unplaced: Vec::new(),
             faults: Vec::new(),
             target: None,
+            pods: None,
         }
     }
 

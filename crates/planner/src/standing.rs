@@ -2,7 +2,7 @@
 //! answers. The planner, the desk that takes new targets, and the picture that is shown all ask the same one.
 
 use crate::memory::Memory;
-use crate::stillborn::stillborn;
+use crate::stillborn::rests_until;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, State, StateName};
@@ -141,10 +141,9 @@ impl Standing<'_> {
         u32::try_from(self.instances.iter().filter(exists).count()).unwrap_or(u32::MAX)
     }
 
-    /// Do machines of this pool end before they are ready?
+    /// Do machines of this pool end as soon as they begin?
     fn crashes(&self, pool: &Pool) -> bool {
-        let early = stillborn(self.instances.iter().copied(), &pool.id, self.policy);
-        early.is_some_and(|early| self.now < early.until)
+        rests_until(self.instances.iter().copied(), &pool.id, self.policy, self.now).is_some()
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gcs")]
 pub mod gcs;
+#[cfg(feature = "kube")]
+pub mod kube;
 #[cfg(feature = "polars")]
 pub mod polars;
 #[cfg(feature = "ray")]

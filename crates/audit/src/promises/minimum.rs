@@ -40,7 +40,7 @@ fn is_idle_removal(event: &Event, from: &State) -> bool {
         ) => cause,
         _ => return false,
     };
-    matches!(cause, EndCause::Idle | EndCause::PendingIdle)
+    matches!(cause, EndCause::Idle | EndCause::PendingIdle | EndCause::Underused | EndCause::Consolidated)
 }
 
 /// Machines that stay, by pool: records, and nodes that are up without a record, such as the head.

@@ -6,6 +6,7 @@ mod held;
 mod ids;
 mod kept;
 mod minimum;
+mod moved;
 mod owed;
 
 use crate::Promise;
@@ -41,6 +42,11 @@ pub const PROMISES: &[Promise] = &[
         code: "held_is_held",
         says: "Nothing is launched or removed for a workload or a provider that could not be seen.",
         judge: held::judge,
+    },
+    Promise {
+        code: "pods_may_move",
+        says: "No node is drained for thrift while a pod on it may not be moved; one that goes as empty is empty.",
+        judge: moved::judge,
     },
     Promise {
         code: "ids_are_new",

@@ -45,13 +45,21 @@ pub(crate) const ROOT: Table = Table {
 
 pub(crate) const WORKLOADS: Tag = Tag {
     key: "kind",
-    variants: &[("polars", &super::polars::POLARS), ("ray", &RAY)],
-    absent: &["kubernetes"],
+    variants: &[
+        ("kubernetes", &super::kubernetes::KUBERNETES),
+        ("polars", &super::polars::POLARS),
+        ("ray", &RAY),
+    ],
+    absent: &[],
 };
 
 pub(crate) const PROVIDERS: Tag = Tag {
     key: "type",
-    variants: &[("local", &LOCAL)],
+    variants: &[
+        ("externalgrpc", &super::kubernetes::EXTERNALGRPC),
+        ("kwok", &super::kubernetes::KWOK),
+        ("local", &LOCAL),
+    ],
     absent: &["aws", "azure", "gcp", "kubernetes", "kuberay", "script", "slurm", "ssh", "webhook"],
 };
 
@@ -185,7 +193,7 @@ pub(crate) const POLICY: Table = Table {
             name: "launch_backoff",
             kind: Duration,
             default: Is("30s"),
-            doc: "A pool that refused a launch is not asked again for this long, doubled with each refusal in a row.",
+            doc: "A pool that refused a launch, or whose machines ended by themselves before they had been up for this long, is not asked again for this long, doubled with each in a row.",
         },
         Knob {
             name: "launch_backoff_max",

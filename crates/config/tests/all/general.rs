@@ -37,7 +37,7 @@ fn what_is_said_is_taken_and_the_rest_is_default() {
     assert_eq!(pool.resources.get("slots").to_string(), "0.5");
     assert!(pool.idle_timeout > Some(Millis::secs(86_400 * 365)), "never: {:?}", pool.idle_timeout);
     assert_eq!(workload.pools[1].template, serde_json::json!({"environment": {"A": "b"}}));
-    let ProviderConfig::Local(local) = &configuration.providers["here"];
+    let ProviderConfig::Local(local) = &configuration.providers["here"] else { panic!("a local one") };
     assert_eq!(local.command, Some(Command::Words(vec!["ray".into(), "start".into(), "--block".into()])));
     assert_eq!(local.state_dir, Path::new("/home/me/.local/state/ostler/ostler-here"));
     assert_eq!(configuration.store.path, Path::new("/home/me/.local/state/ostler/ostler.db"));

@@ -5,6 +5,7 @@ mod common;
 mod general;
 mod generated;
 mod hostile;
+mod kubernetes;
 mod mistakes;
 mod polars;
 mod ray_files;

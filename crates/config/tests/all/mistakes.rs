@@ -292,23 +292,23 @@ extra: 1
                |            ^
              hint: write `key: value` below it, indented
 
-            error: `workloads.web.kind`: `kubernetes` is not there yet in this version of Ostler [OSTLER-C023]
-              --> ostler.yaml:20:15
+            error: `workloads.web`: `pools` is missing [OSTLER-C012]
+              --> ostler.yaml:20:3
             20 |   web: {kind: kubernetes}
-               |               ^^^^^^^^^^
-             hint: there is `polars`, `ray`
+               |   ^^^
+             hint: it is names, and a section for each: The kinds of node that it may have, by a name of your choice.
 
             error: `workloads.etl.kind`: `airflow` is not known [OSTLER-C016]
               --> ostler.yaml:21:15
             21 |   etl: {kind: airflow}
                |               ^^^^^^^
-             hint: there is `polars`, `ray`
+             hint: there is `kubernetes`, `polars`, `ray`
 
             error: `workloads.odd`: `kind` is missing [OSTLER-C012]
               --> ostler.yaml:22:3
             22 |   odd: {address: 127.0.0.1:1}
                |   ^^^
-             hint: there is `polars`, `ray`
+             hint: there is `kubernetes`, `polars`, `ray`
 
             error: `providers.here.command`: this command has no words [OSTLER-C015]
               --> ostler.yaml:26:14
@@ -331,7 +331,7 @@ extra: 1
               --> ostler.yaml:29:17
             29 |   cloud: {type: aws, region: somewhere}
                |                 ^^^
-             hint: there is `local`
+             hint: there is `externalgrpc`, `kwok`, `local`
 
             error: `store.path`: this text is empty [OSTLER-C015]
               --> ostler.yaml:30:15

@@ -44,7 +44,8 @@ fn show(configuration: &Configuration) -> String {
             );
         }
     }
-    for (id, ProviderConfig::Local(local)) in &configuration.providers {
+    for (id, provider) in &configuration.providers {
+        let ProviderConfig::Local(local) = provider else { panic!("a local one") };
         let _ = writeln!(text, "{id}: {local:?}");
     }
     let _ = writeln!(text, "store {}", configuration.store.path.display());
@@ -180,6 +181,7 @@ fn rays_variables_are_honoured() {
             drain_grace: 10 min,
             install: false,
             blind_pools: {},
+            kube: None,
             timeouts: Timeouts {
                 request: 1 s,
                 request_retries: 2,
@@ -291,7 +293,9 @@ fn the_command_line_has_the_last_word() {
     assert_eq!(ray.address, "10.1.1.1:6379");
     assert_eq!(loaded.configuration.workloads[0].policy.scoring, Scoring::RayExact);
     assert_eq!(loaded.configuration.store.path, Path::new("/s/x.db"));
-    let ProviderConfig::Local(local) = &loaded.configuration.providers["local"];
+    let ProviderConfig::Local(local) = &loaded.configuration.providers["local"] else {
+        panic!("a local one")
+    };
     assert_eq!(local.state_dir, Path::new("/s/x-local"));
 
     let open = Overrides { listen: Some("0.0.0.0:80".parse().expect("an address")), ..Overrides::default() };

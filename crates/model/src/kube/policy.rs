@@ -193,6 +193,44 @@ impl Default for KubePolicy {
     }
 }
 
+impl Filter {
+    /// All of them, in the order in which the scheduler asks.
+    pub const ALL: [Self; 13] = [
+        Self::NodeUnschedulable,
+        Self::NodeName,
+        Self::TaintToleration,
+        Self::NodeAffinity,
+        Self::NodePorts,
+        Self::NodeResourcesFit,
+        Self::VolumeRestrictions,
+        Self::NodeVolumeLimits,
+        Self::VolumeBinding,
+        Self::VolumeZone,
+        Self::PodTopologySpread,
+        Self::InterPodAffinity,
+        Self::NodeDeclaredFeatures,
+    ];
+
+    /// The plug-in's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NodeUnschedulable => "NodeUnschedulable",
+            Self::NodeName => "NodeName",
+            Self::TaintToleration => "TaintToleration",
+            Self::NodeAffinity => "NodeAffinity",
+            Self::NodePorts => "NodePorts",
+            Self::NodeResourcesFit => "NodeResourcesFit",
+            Self::VolumeRestrictions => "VolumeRestrictions",
+            Self::NodeVolumeLimits => "NodeVolumeLimits",
+            Self::VolumeBinding => "VolumeBinding",
+            Self::VolumeZone => "VolumeZone",
+            Self::PodTopologySpread => "PodTopologySpread",
+            Self::InterPodAffinity => "InterPodAffinity",
+            Self::NodeDeclaredFeatures => "NodeDeclaredFeatures",
+        }
+    }
+}
+
 impl Hindrance {
     /// The stable code.
     pub const fn code(self) -> &'static str {

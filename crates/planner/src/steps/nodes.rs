@@ -23,18 +23,25 @@ pub(crate) fn nodes(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
     }
     let by_id: BTreeMap<&NodeId, &Node> = nodes.iter().map(|node| (&node.id, *node)).collect();
     follow_known(draft, &by_id);
+    super::kube::follow_drains(draft, state, seen_at);
     join_new(draft, &nodes);
     lose_missing(draft, &by_id, seen_at);
 }
 
 /// Records that know their node.
 fn follow_known(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>) {
+    // A node of a Kubernetes cluster drains because we asked for it.
+    let drains_on_order_only = draft.snapshot.policy.kube.is_some();
     for serial in draft.serials(|i| i.state().node().is_some()) {
         let instance = &draft.instances[&serial];
         let Some(node) = instance.state().node().and_then(|id| by_id.get(id)) else { continue };
         match (node.status, instance.state().name()) {
+            (NodeStatus::Draining, StateName::Running) if drains_on_order_only => {}
             (NodeStatus::Draining, StateName::Running | StateName::DrainRequested) => {
                 draft.apply(serial, Event::NodeDraining, Reason::NodeDraining);
+            }
+            (NodeStatus::Drained, StateName::DrainRequested | StateName::Draining) => {
+                draft.apply(serial, Event::NodeGone { cause: EndCause::NodeDraining }, Reason::NodeDrained);
             }
             (NodeStatus::Dead, _) => {
                 draft.apply(serial, Event::NodeGone { cause: EndCause::NodeDead }, Reason::NodeDead);

@@ -29,10 +29,16 @@ fn outcome(draft: &mut Draft<'_>, serial: Serial, outcome: &EffectOutcome) {
             let event = Event::InstallFailed { failure: failure.clone() };
             draft.apply(serial, event, Reason::InstallRefused { failure: failure.clone() });
         }
+        (EffectOutcome::Failed(_), StateName::UndrainRequested) => {
+            // It is asked again, ever more slowly.
+            draft.apply(serial, Event::UndrainRequested, Reason::DrainTakenBack);
+        }
         (EffectOutcome::Failed(failure), StateName::DrainRequested) => {
+            super::kube::remember_failed_drain(draft, serial);
             draft.apply(serial, Event::DrainCancelled, Reason::DrainFailed { failure: failure.clone() });
         }
         (EffectOutcome::DrainRejected(message), StateName::DrainRequested) => {
+            super::kube::remember_failed_drain(draft, serial);
             draft.apply(serial, Event::DrainCancelled, Reason::DrainRejected { message: message.clone() });
         }
         (EffectOutcome::Failed(failure), StateName::Terminating) => {

@@ -30,9 +30,9 @@ fn say_faults(draft: &mut Draft<'_>) {
 fn say_stuck(draft: &mut Draft<'_>) {
     let warn = draft.snapshot.policy.timeouts.warn;
     let waits = |i: &Instance| {
-        use StateName::{Drained, Draining, InstallFailed, Queued, TerminationFailed};
+        use StateName::{Drained, Draining, InstallFailed, Queued, TerminationFailed, UndrainRequested};
         let state = i.state().name();
-        matches!(state, Queued | Draining | Drained | InstallFailed | TerminationFailed)
+        matches!(state, Queued | Draining | UndrainRequested | Drained | InstallFailed | TerminationFailed)
             && draft.snapshot.now.since(i.since()) > warn
     };
     let stuck: Vec<Serial> = draft.serials(waits);

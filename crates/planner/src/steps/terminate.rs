@@ -29,8 +29,10 @@ pub(crate) fn terminate(draft: &mut Draft<'_>) {
 /// Machines of records that live. A node that was started again on the same machine has a record of its own;
 /// ending the machine for the sake of the old record would kill it.
 fn in_use(draft: &Draft<'_>) -> BTreeSet<(CloudId, PoolId)> {
-    use StateName::{Allocated, DrainRequested, Installing, Running};
-    let live = |i: &&Instance| matches!(i.state().name(), Allocated | Installing | Running | DrainRequested);
+    use StateName::{Allocated, DrainRequested, Installing, Running, UndrainRequested};
+    let live = |i: &&Instance| {
+        matches!(i.state().name(), Allocated | Installing | Running | DrainRequested | UndrainRequested)
+    };
     let machine = |i: &Instance| Some((i.state().cloud()?.clone(), i.pool().clone()));
     draft.instances.values().filter(live).filter_map(machine).collect()
 }

@@ -404,7 +404,7 @@ fn a_pool_whose_machines_end_before_their_node_is_up_rests() {
             i2: allocated -> terminated for vanished [machine_vanished]
             new3: new queued in b [launch_demand]
             new3: queued -> requested [launch_turn]
-            warning: pool a: its machines end before their node is up; it rests [pool_rests]
+            warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
             pool a: backs off for 30 s
         "#]],
     );

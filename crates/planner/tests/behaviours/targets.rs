@@ -163,6 +163,90 @@ fn a_worker_that_crashes_at_its_start_is_not_started_again_and_again() {
         expect![[r#"
             i1: allocated -> terminated for vanished [machine_vanished]
             warning: workload: 1 workers are wanted that no pool can give just now [target_short]
+            warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
+            pool a: backs off for 30 s
+        "#]],
+    );
+}
+
+/// A probe may catch a worker in the moment between its start and its end. That says nothing good of its pool: not
+/// of itself, and not of those that ended before it.
+#[test]
+fn a_worker_that_was_ready_for_a_moment_has_crashed_too() {
+    check(
+        "
+        policy target
+        pool a
+        inst i1 a running age=3 unlisted
+        wish 1
+        ",
+        expect![[r#"
+            i1: running -> terminated for vanished [machine_vanished]
+            warning: workload: 1 workers are wanted that no pool can give just now [target_short]
+            warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
+            pool a: backs off for 30 s
+        "#]],
+    );
+    check(
+        "
+        policy target
+        pool a
+        inst i1 a allocated unlisted
+        inst i2 a running age=29
+        wish 2
+        ",
+        expect![[r#"
+            i1: allocated -> terminated for vanished [machine_vanished]
+            warning: workload: 1 workers are wanted that no pool can give just now [target_short]
+            warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
+            pool a: backs off for 30 s
+        "#]],
+    );
+    // It was up for as long as its pool would rest: its successor may come at once.
+    check(
+        "
+        policy target
+        pool a
+        inst i1 a running age=30 unlisted
+        wish 1
+        ",
+        expect![[r#"
+            i1: running -> terminated for vanished [machine_vanished]
+            new2: new queued in a [launch_target]
+            new2: queued -> requested [launch_turn]
+        "#]],
+    );
+}
+
+#[test]
+fn that_a_pool_rests_is_said_once() {
+    rounds(
+        "
+        policy target
+        pool a
+        inst i1 a allocated unlisted
+        wish 1
+        ",
+        7,
+        expect![[r#"
+            round 1
+              i1: allocated -> terminated for vanished [machine_vanished]
+              warning: workload: 1 workers are wanted that no pool can give just now [target_short]
+              warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
+              pool a: backs off for 30 s
+            round 2
+              pool a: backs off for 25 s
+            round 3
+              pool a: backs off for 20 s
+            round 4
+              pool a: backs off for 15 s
+            round 5
+              pool a: backs off for 10 s
+            round 6
+              pool a: backs off for 5 s
+            round 7
+              new2: new queued in a [launch_target]
+              new2: queued -> requested [launch_turn]
         "#]],
     );
 }

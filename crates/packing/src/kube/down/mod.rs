@@ -132,8 +132,7 @@ impl<'a> Going<'a> {
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
         self.unneeded.push(machine);
-        let waits_for_machine =
-            moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
+        let waits_for_machine = moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
         if waits_for_machine {
             return Some(Keep::ReplacementComing);
         }
@@ -215,5 +214,8 @@ fn candidates<'a>(
 }
 
 fn is_ready(world: &World<'_>, machine: usize) -> bool {
-    world.machine(machine).node.is_some_and(|at| world.problem.cluster.nodes.get(at).is_some_and(|node| node.ready))
+    world
+        .machine(machine)
+        .node
+        .is_some_and(|at| world.problem.cluster.nodes.get(at).is_some_and(|node| node.ready))
 }

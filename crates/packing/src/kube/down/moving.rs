@@ -112,7 +112,11 @@ impl Mover {
     }
 
     /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is changed.
-    pub(super) fn empty(&mut self, world: &mut World<'_>, machine: usize) -> Result<Vec<(u32, usize)>, Stuck> {
+    pub(super) fn empty(
+        &mut self,
+        world: &mut World<'_>,
+        machine: usize,
+    ) -> Result<Vec<(u32, usize)>, Stuck> {
         let Some(node) = world.nodes[machine] else { return Ok(Vec::new()) };
         let pool = world.machine(machine).pool.unwrap_or(0);
         let cluster = world.problem.cluster;

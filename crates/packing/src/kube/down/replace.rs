@@ -176,9 +176,18 @@ impl Scene<'_> {
 }
 
 impl Exchange {
+    /// Has every pool its minimum once the old machines are gone?
+    fn keeps_minimums(&self, world: &World<'_>) -> bool {
+        world.problem.pools.iter().enumerate().all(|(pool, option)| {
+            let gone = self.old.iter().filter(|&&machine| world.machine(machine).pool == Some(pool)).count() as u64;
+            let new = self.new.iter().filter(|(of, _)| *of == pool).map(|(_, count)| count).sum::<u64>();
+            gone == 0 || world.size_of(pool) + new >= gone + u64::from(option.min)
+        })
+    }
+
     fn saves_enough(&self, world: &World<'_>) -> bool {
         let price: u64 = self.old.iter().map(|&machine| world.machine(machine).price.0).sum();
         let wanted = u128::from(price) * u128::from(world.problem.policy.min_saving_percent);
-        self.saves > 0 && !self.new.is_empty() && u128::from(self.saves) * 100 >= wanted
+        self.saves > 0 && !self.new.is_empty() && self.keeps_minimums(world) && u128::from(self.saves) * 100 >= wanted
     }
 }

@@ -1,0 +1,315 @@
+//! The part of `ostler.yaml` about the nodes of a Kubernetes cluster.
+
+use crate::configuration::{
+    ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, PoolConfig, WorkloadConfig, WorkloadKind,
+};
+use crate::environment::Host;
+use crate::general::{PoolParts, Providers, pool_parts};
+use crate::hash::launch_hash;
+use crate::mistake::Code;
+use crate::read::{Named, Section};
+use ostler_model::kube::{
+    DrainBudget, DrainRules, Expander, Filter, KubePolicy, NodeTemplate, PODS, PoolHeadroom, Share, Taint,
+    TaintEffect, WhilePending, Window,
+};
+use ostler_model::{
+    Labels, Millis, Policy, Pool, PoolId, Price, Quantity, Resources, Scoring, Timeouts, WorkloadId,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Pods that a node takes if nothing is said: the kubelet's own default.
+const PODS_DEFAULT: i64 = 110;
+
+pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Providers) -> WorkloadConfig {
+    let section = &one.section;
+    let id = WorkloadId::from(one.name.as_str());
+    let named = section.named("pools");
+    let pools: Vec<PoolConfig> = named.iter().flat_map(|one| pool(one, &id, providers)).collect();
+    crate::general::check_total(section, "max_nodes", section.get("max_nodes"), &pools);
+    let headroom = named.iter().filter_map(headroom).collect();
+    let policy = policy(section, host, headroom);
+    let lease = section.has("lease").then(|| {
+        let lease = section.section("lease");
+        KubeLease { name: lease.need("name"), duration: lease.need("duration") }
+    });
+    let batch = section.section("batch");
+    let config = KubernetesConfig {
+        connection: cluster(section, host),
+        namespace: section.need("namespace"),
+        lease,
+        settle: section.section("drain").need("settle"),
+        batch_idle: batch.need("idle"),
+        batch_max: batch.need("max"),
+    };
+    WorkloadConfig { id, kind: WorkloadKind::Kubernetes(Box::new(config)), policy, pools }
+}
+
+/// Which cluster, for a workload or for a provider that makes nodes in it.
+pub(crate) fn cluster(section: &Section<'_, '_>, host: &Host<'_>) -> KubeConnection {
+    KubeConnection {
+        kubeconfig: section.get::<String>("kubeconfig").map(|path| host.path(&path)),
+        context: section.get("context"),
+    }
+}
+
+pub(crate) fn external(section: &Section<'_, '_>, host: &Host<'_>) -> ExternalGrpcConfig {
+    let file = |key: &str| section.get::<String>(key).map(|path| host.path(&path));
+    let config = ExternalGrpcConfig {
+        address: section.need("address"),
+        ca_file: file("ca_file"),
+        cert_file: file("cert_file"),
+        key_file: file("key_file"),
+        timeout: section.need("timeout"),
+    };
+    if config.cert_file.is_some() != config.key_file.is_some() {
+        let message =
+            format!("`{}` and `{}` go together", section.name_of("cert_file"), section.name_of("key_file"));
+        section.notes.error(Code::MissingKey, section.at, message, "give both or none");
+    }
+    config
+}
+
+/// Reads a simulated node's template for its mistakes; the provider reads it again.
+pub(crate) fn check_template(own: &Section<'_, '_>) {
+    own.get::<Millis>("boot");
+    own.get::<Millis>("startup");
+    own.get::<bool>("never_ready");
+    own.get::<String>("refuse");
+}
+
+/// The pool, or each of its offerings as a pool that shares its bounds.
+fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Vec<PoolConfig> {
+    let parts = pool_parts(one, providers);
+    let section = &one.section;
+    let offerings = section.named("offerings");
+    if offerings.is_empty() {
+        let node = template(section, section, None, None);
+        return vec![pool_of(section, section, parts, workload, node)];
+    }
+    let group: Arc<str> = one.name.as_str().into();
+    let offering = |(n, offering): (usize, &Named<'_, '_>)| {
+        let own = &offering.section;
+        let node = template(section, own, Some(group.clone()), Some(parts.max));
+        let parts = PoolParts {
+            id: PoolId::new(format!("{}/{}", one.name, offering.name)),
+            provider: parts.provider.clone(),
+            min: if n == 0 { parts.min } else { 0 },
+            max: parts.max,
+            launch_hash: launch_hash(&serde_json::json!([parts.launch_hash, own.json("template")])),
+        };
+        pool_of(section, own, parts, workload, node)
+    };
+    offerings.iter().enumerate().map(offering).collect()
+}
+
+fn pool_of(
+    section: &Section<'_, '_>,
+    own: &Section<'_, '_>,
+    parts: PoolParts,
+    workload: &WorkloadId,
+    node: NodeTemplate,
+) -> PoolConfig {
+    let PoolParts { id, provider, min, max, launch_hash } = parts;
+    let from = |key: &str| if own.has(key) { own } else { section };
+    let mut resources: Resources = from("resources").need("resources");
+    if !resources.0.is_empty() {
+        resources.0.entry(PODS.into()).or_insert(Quantity::units(PODS_DEFAULT));
+    }
+    let mut labels: Labels = section.need("labels");
+    labels.extend(own.need::<Labels>("labels"));
+    let pool = Pool {
+        id,
+        workload: workload.clone(),
+        provider,
+        resources,
+        labels,
+        min,
+        max,
+        idle_timeout: None,
+        priority: section.need("priority"),
+        launch_hash,
+        instance_type: from("instance_type").need("instance_type"),
+        node: Some(Box::new(node)),
+    };
+    PoolConfig { pool, template: from("template").json("template") }
+}
+
+fn template(
+    section: &Section<'_, '_>,
+    own: &Section<'_, '_>,
+    group: Option<Arc<str>>,
+    group_max: Option<u32>,
+) -> NodeTemplate {
+    let from = |key: &str| if own.has(key) { own } else { section };
+    let limits: Resources = section.need("attach_limits");
+    let limit = |(driver, count): (&Arc<str>, Quantity)| {
+        (driver.clone(), u32::try_from(count.as_ten_thousandths() / 10_000).unwrap_or(u32::MAX))
+    };
+    NodeTemplate {
+        taints: taints(from("taints"), "taints"),
+        startup_taints: taints(section, "startup_taints"),
+        attach_limits: limits.iter().map(limit).collect(),
+        price: from("price").need::<Price>("price"),
+        group,
+        group_max,
+        ready_within: None,
+    }
+}
+
+fn taints(section: &Section<'_, '_>, key: &str) -> Vec<Taint> {
+    let texts: Vec<String> = section.need(key);
+    let taint = |text: &String| {
+        let taint = taint(text);
+        if taint.is_none() {
+            let message = format!("`{}`: `{text}` is no taint", section.name_of(key));
+            let hint = "write `KEY=VALUE:NoSchedule`, `KEY:NoExecute`, or `…:PreferNoSchedule`";
+            section.notes.error(Code::BadForm, section.place(key), message, hint);
+        }
+        taint
+    };
+    texts.iter().filter_map(taint).collect()
+}
+
+fn taint(text: &str) -> Option<Taint> {
+    let (name, effect) = text.rsplit_once(':')?;
+    let effect = match effect {
+        "NoSchedule" => TaintEffect::NoSchedule,
+        "PreferNoSchedule" => TaintEffect::PreferNoSchedule,
+        "NoExecute" => TaintEffect::NoExecute,
+        _ => return None,
+    };
+    let (key, value) = name.split_once('=').unwrap_or((name, ""));
+    (!key.is_empty()).then(|| Taint { key: key.into(), value: value.into(), effect })
+}
+
+fn headroom(one: &Named<'_, '_>) -> Option<PoolHeadroom> {
+    let section = one.section.has("headroom").then(|| one.section.section("headroom"))?;
+    let offerings = one.section.named("offerings");
+    let pool = match offerings.first() {
+        Some(first) => format!("{}/{}", one.name, first.name),
+        None => one.name.clone(),
+    };
+    let mut shape: Resources = section.need("shape");
+    shape.0.entry(PODS.into()).or_insert(Quantity::ONE);
+    Some(PoolHeadroom { pool: PoolId::new(pool), shape, count: section.need("count") })
+}
+
+fn policy(section: &Section<'_, '_>, host: &Host<'_>, headroom: Vec<PoolHeadroom>) -> Policy {
+    Policy {
+        scoring: Scoring::Kubernetes,
+        max_workers: section.get("max_nodes"),
+        idle_timeout: None,
+        // Pods say how many nodes are needed; growing step by step would only make them wait.
+        upscaling_speed_percent: u32::MAX,
+        max_concurrent_launches: section.need("max_concurrent_launches"),
+        replace_outdated: section.need("replace_outdated"),
+        launch_backoff: section.need("launch_backoff"),
+        launch_backoff_max: section.need("launch_backoff_max"),
+        drain_grace: section.section("drain").need("timeout"),
+        kube: Some(Box::new(kube_policy(section, host, headroom))),
+        timeouts: Timeouts {
+            request: section.need("launch_timeout"),
+            allocate: section.need("node_timeout"),
+            terminate: section.need("terminate_timeout"),
+            ..Timeouts::default()
+        },
+        ..Policy::default()
+    }
+}
+
+fn kube_policy(section: &Section<'_, '_>, host: &Host<'_>, headroom: Vec<PoolHeadroom>) -> KubePolicy {
+    let down = section.section("scale_down");
+    let default = KubePolicy::default();
+    let schedulers = section.get::<Vec<String>>("schedulers");
+    KubePolicy {
+        expander: match section.need::<String>("expander").as_str() {
+            "least-waste" => Expander::LeastWaste,
+            "priority" => Expander::Priority,
+            "most-pods" => Expander::MostPods,
+            _ => Expander::Cost,
+        },
+        utilization_threshold_percent: down.need("utilization_threshold"),
+        unneeded: down.need("unneeded"),
+        unready: down.need("unready"),
+        delay_after_add: down.need("delay_after_add"),
+        delay_after_failure: down.need("delay_after_failure"),
+        new_pod_delay: section.need("new_pod_delay"),
+        scale_down: down.need("enabled"),
+        consolidate: down.need("consolidate"),
+        min_saving_percent: down.need("min_saving"),
+        while_pending: match down.need::<String>("while_pending").as_str() {
+            "strict" => WhilePending::Strict,
+            _ => WhilePending::Reachable,
+        },
+        budgets: down.named("budgets").iter().filter_map(|one| budget(&one.section)).collect(),
+        drain: DrainRules {
+            evict_local_storage: down.need("local_storage"),
+            evict_uncontrolled: down.need("uncontrolled"),
+            let_jobs_finish: down.need("let_jobs_finish"),
+        },
+        schedulers: schedulers.map_or(default.schedulers, |names| names.into_iter().map(Arc::from).collect()),
+        expendable_below: section.need("expendable_below"),
+        filters_off: filters(section),
+        headroom,
+        shadow: host.overrides.shadow || section.need("shadow"),
+    }
+}
+
+fn filters(section: &Section<'_, '_>) -> BTreeSet<Filter> {
+    let names: Vec<String> = section.need("filters_off");
+    let filter = |name: &String| {
+        let known = Filter::ALL.iter().find(|filter| filter.name() == name).copied();
+        if known.is_none() {
+            let message = format!("`{}`: there is no filter `{name}`", section.name_of("filters_off"));
+            let hint = crate::read::nearest(name, Filter::ALL.iter().map(|filter| filter.name()));
+            section.notes.error(Code::UnknownChoice, section.place("filters_off"), message, hint);
+        }
+        known
+    };
+    names.iter().filter_map(filter).collect()
+}
+
+fn budget(section: &Section<'_, '_>) -> Option<DrainBudget> {
+    let text: String = section.need("nodes");
+    let nodes = match text.strip_suffix('%') {
+        Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100).map(Share::Percent),
+        None => text.parse().ok().map(Share::Count),
+    };
+    if nodes.is_none() && !text.is_empty() {
+        let message = format!("`{}`: `{text}` is no number of nodes", section.name_of("nodes"));
+        section.notes.error(Code::BadForm, section.place("nodes"), message, "write `\"3\"` or `\"10%\"`");
+    }
+    let sometimes = section.has("days") || section.has("from");
+    let windows = sometimes.then(|| window(section)).into_iter().collect();
+    let per = section.get::<String>("per").map(Arc::from);
+    Some(DrainBudget { nodes: nodes?, per, only_with_pods: section.need("only_with_pods"), windows })
+}
+
+fn window(section: &Section<'_, '_>) -> Window {
+    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let names: Vec<String> = section.need("days");
+    let mut days = BTreeSet::new();
+    for name in names {
+        match DAYS.iter().position(|day| *day == name) {
+            Some(day) => drop(days.insert(day as u8)),
+            None => {
+                let message = format!("`{}`: `{name}` is no day", section.name_of("days"));
+                let hint = "write `mon`, `tue`, `wed`, `thu`, `fri`, `sat` or `sun`";
+                section.notes.error(Code::BadForm, section.place("days"), message, hint);
+            }
+        }
+    }
+    let from = section.get::<String>("from").map_or(Some(Millis(0)), |text| time_of_day(&text));
+    if from.is_none() {
+        let message = format!("`{}` is no time of the day", section.name_of("from"));
+        section.notes.error(Code::BadForm, section.place("from"), message, "write `\"22:30\"`");
+    }
+    Window { days, from: from.unwrap_or_default(), lasts: section.need("lasts") }
+}
+
+fn time_of_day(text: &str) -> Option<Millis> {
+    let (hours, minutes) = text.split_once(':')?;
+    let (hours, minutes): (u64, u64) = (hours.parse().ok()?, minutes.parse().ok()?);
+    (hours < 24 && minutes < 60).then(|| Millis::secs(hours * 3600 + minutes * 60))
+}

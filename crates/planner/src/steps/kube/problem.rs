@@ -1,0 +1,275 @@
+//! The question: records, nodes and pools as `packing::kube` wants them.
+
+use crate::draft::{Draft, Serial};
+use crate::memory::Learned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ostler_lifecycle::{Instance, StateName};
+use ostler_model::kube::{Cluster, HOSTNAME, KubeNode, KubePolicy};
+use ostler_model::{EndCause, InstanceId, Labels, NodeId, Pool, PoolId, Price, Resources, Timestamp};
+use ostler_packing::kube::problem::{Decision, Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
+
+/// The question, and which record each of its machines is.
+pub(super) struct Question<'a> {
+    pub(super) problem: Problem<'a>,
+    /// `None`: a node that is not ours.
+    pub(super) serials: Vec<Option<Serial>>,
+}
+
+/// Asks what should be.
+pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &'a Cluster) -> Question<'a> {
+    let snapshot = draft.snapshot;
+    let pools: Vec<PoolOption> = snapshot.pools.iter().map(|pool| option(draft, pool)).collect();
+    let (machines, serials) = machines(draft, policy, cluster, &pools);
+    let ours = machines.iter().filter(|machine| machine.pool.is_some()).filter_map(|machine| machine.node);
+    let newest = ours.filter_map(|node| cluster.nodes.get(node)).map(|node| node.created_at).max();
+    let problem = Problem {
+        now: snapshot.now,
+        cluster,
+        policy,
+        pools,
+        machines,
+        max_machines: snapshot.policy.max_workers.map(u64::from),
+        quiet_until: newest.map(|at| at + policy.delay_after_add),
+    };
+    Question { problem, serials }
+}
+
+fn option(draft: &Draft<'_>, pool: &Pool) -> PoolOption {
+    let node = pool.node.as_deref().cloned().unwrap_or_default();
+    let memory = draft.memory.pools.get(&pool.id);
+    let recovery = draft.snapshot.policy.availability_recovery;
+    let doubtful = memory
+        .and_then(|memory| memory.timed_out_at)
+        .is_some_and(|at| draft.snapshot.now.since(at) < recovery);
+    PoolOption {
+        id: pool.id.clone(),
+        template: template(draft, pool),
+        price: node.price,
+        min: pool.min,
+        max: pool.max,
+        priority: pool.priority,
+        group: node.group,
+        group_max: node.group_max,
+        closed: draft.resting_until(&pool.id).is_some() || !draft.is_seen(&pool.id),
+        doubtful,
+    }
+}
+
+/// A node of the pool once it takes pods: as its nodes turned out to be, else as it is declared. What is declared
+/// and never seen counts too: a device that a node shows later than the rest is waited for, not forgotten.
+fn template(draft: &Draft<'_>, pool: &Pool) -> KubeNode {
+    let learned = draft.memory.kube.learned.get(&pool.id);
+    let mut allocatable = pool.resources.clone();
+    let mut labels = pool.labels.clone();
+    if let Some(learned) = learned {
+        allocatable.0.extend(learned.allocatable.0.clone());
+        let undeclared = learned.labels.iter().filter(|(key, _)| !pool.labels.contains_key(*key));
+        labels.extend(undeclared.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    let node = pool.node.as_deref();
+    KubeNode {
+        id: NodeId::new(pool.id.as_str()),
+        labels,
+        taints: node.map(|node| node.taints.clone()).unwrap_or_default(),
+        unschedulable: false,
+        allocatable,
+        attach_limits: node.map(|node| node.attach_limits.clone()).unwrap_or_default(),
+        features: BTreeSet::new(),
+        ready: true,
+        ready_since: draft.snapshot.now,
+        created_at: draft.snapshot.now,
+        draining: false,
+        held: None,
+    }
+}
+
+/// Takes in what ready nodes of each pool are like: of what they let pods use the least, of their labels those
+/// that all have. A pool without a ready node keeps what was learned before.
+pub(super) fn learn(draft: &mut Draft<'_>, cluster: &Cluster) {
+    let by_id: BTreeMap<&NodeId, &KubeNode> = cluster.nodes.iter().map(|node| (&node.id, node)).collect();
+    let mut learned: BTreeMap<PoolId, Learned> = BTreeMap::new();
+    for instance in draft.instances.values().filter(|i| i.state().name() == StateName::Running) {
+        let node = instance.state().node().and_then(|id| by_id.get(id)).copied();
+        let Some(node) = node.filter(|node| node.ready) else { continue };
+        match learned.get_mut(instance.pool()) {
+            None => drop(learned.insert(instance.pool().clone(), first(node))),
+            Some(known) => narrow(known, node),
+        }
+    }
+    let configured: BTreeSet<&PoolId> = draft.snapshot.pools.iter().map(|pool| &pool.id).collect();
+    let memory = &mut draft.memory.kube.learned;
+    memory.retain(|pool, _| configured.contains(pool));
+    memory.extend(learned.into_iter().filter(|(pool, _)| configured.contains(pool)));
+}
+
+fn first(node: &KubeNode) -> Learned {
+    let own = |(key, _): &(&Arc<str>, &Arc<str>)| &***key != HOSTNAME;
+    let labels: Labels = node.labels.iter().filter(own).map(|(k, v)| (k.clone(), v.clone())).collect();
+    Learned { allocatable: node.allocatable.clone(), labels }
+}
+
+fn narrow(known: &mut Learned, node: &KubeNode) {
+    known.labels.retain(|key, value| node.labels.get(key) == Some(value));
+    let less = |(name, amount): (&Arc<str>, ostler_model::Quantity)| {
+        (name.clone(), amount.min(node.allocatable.get(name)))
+    };
+    known.allocatable = known.allocatable.iter().map(less).collect::<Resources>();
+}
+
+fn machines(
+    draft: &Draft<'_>,
+    policy: &KubePolicy,
+    cluster: &Cluster,
+    pools: &[PoolOption],
+) -> (Vec<Machine>, Vec<Option<Serial>>) {
+    let places: BTreeMap<&NodeId, usize> =
+        cluster.nodes.iter().enumerate().map(|(n, x)| (&x.id, n)).collect();
+    let by_cloud = nodes_by_cloud(draft, &places);
+    let pool_places: BTreeMap<&PoolId, usize> = pools.iter().enumerate().map(|(n, x)| (&x.id, n)).collect();
+    let replacing = replacing(draft);
+    let mut known: BTreeSet<usize> = BTreeSet::new();
+    let (mut machines, mut serials) = (Vec::new(), Vec::new());
+    for instance in draft.instances.values().filter(|i| !i.state().name().is_final()) {
+        let cloud = instance.state().cloud().map(|cloud| (instance.pool(), cloud.as_str()));
+        let node = match instance.state().node() {
+            Some(node) => places.get(node).copied(),
+            None => cloud.and_then(|(_, cloud)| by_cloud.get(cloud)).copied(),
+        };
+        known.extend(node);
+        let pool = pool_places.get(instance.pool()).copied();
+        let price = pool.and_then(|pool| pools.get(pool)).map_or(Price::ZERO, |pool| pool.price);
+        machines.push(Machine {
+            name: node.map_or_else(
+                || Arc::from(instance.id().as_str()),
+                |node| Arc::from(cluster.nodes[node].id.as_str()),
+            ),
+            pool,
+            stage: stage(instance, node, pool.is_some()),
+            node,
+            price,
+            outdated: pool.is_none() || is_outdated(draft, instance),
+            keep: keep(draft, policy, instance, node.map(|node| &cluster.nodes[node])),
+            unneeded_since: instance
+                .state()
+                .node()
+                .and_then(|node| draft.memory.kube.unneeded_since.get(node).copied()),
+            replaces: replacing.contains(instance.id()),
+            leaving_for: leaving_for(instance),
+        });
+        serials.push(Some(instance.serial()));
+    }
+    for (n, node) in cluster.nodes.iter().enumerate().filter(|(n, _)| !known.contains(n)) {
+        machines.push(not_ours(n, node));
+        serials.push(None);
+    }
+    (machines, serials)
+}
+
+/// Where the node of each machine is, by the provider's id of the machine.
+fn nodes_by_cloud<'a>(draft: &Draft<'a>, places: &BTreeMap<&NodeId, usize>) -> BTreeMap<&'a str, usize> {
+    let nodes = draft.snapshot.seen().map(|(state, _)| state.nodes.as_slice()).unwrap_or_default();
+    let found = nodes.iter().filter_map(|node| Some((node.cloud.as_ref()?.as_str(), *places.get(&node.id)?)));
+    found.collect()
+}
+
+fn replacing(draft: &Draft<'_>) -> BTreeSet<InstanceId> {
+    draft.memory.kube.replacing.iter().flat_map(|replacing| replacing.new.iter().cloned()).collect()
+}
+
+fn stage(instance: &Instance, node: Option<usize>, has_pool: bool) -> Stage {
+    use StateName::*;
+    match instance.state().name() {
+        // Of a pool that is gone we do not know what it will be like.
+        Queued | Requested | Allocated | Installing if has_pool => Stage::Coming,
+        Running | UndrainRequested if node.is_some() => Stage::Up,
+        DrainRequested | Draining if node.is_some() => Stage::Leaving,
+        _ => Stage::Ending,
+    }
+}
+
+fn is_outdated(draft: &Draft<'_>, instance: &Instance) -> bool {
+    let hash = draft.pool(instance.pool()).map_or("", |pool| pool.launch_hash.as_str());
+    let own = instance.launch_hash();
+    draft.snapshot.policy.replace_outdated && !hash.is_empty() && !own.is_empty() && hash != own
+}
+
+fn keep(
+    draft: &Draft<'_>,
+    policy: &KubePolicy,
+    instance: &Instance,
+    node: Option<&KubeNode>,
+) -> Option<Keep> {
+    let now: Timestamp = draft.snapshot.now;
+    let failed = |node: &KubeNode| {
+        let at = draft.memory.kube.drain_failed.get(&node.id)?;
+        (now.since(*at) < policy.delay_after_failure).then_some(Keep::DrainFailed)
+    };
+    let held = |node: &KubeNode| node.held.as_ref().map(|_| Keep::Held);
+    if !draft.is_seen(instance.pool()) {
+        return Some(Keep::Unseen);
+    }
+    node.and_then(|node| held(node).or_else(|| failed(node)))
+}
+
+fn leaving_for(instance: &Instance) -> Option<RemovalCause> {
+    if !matches!(instance.state().name(), StateName::DrainRequested | StateName::Draining) {
+        return None;
+    }
+    match instance.state().end_cause()? {
+        EndCause::Idle => Some(RemovalCause::Empty),
+        EndCause::Underused => Some(RemovalCause::Underused),
+        EndCause::Consolidated => Some(RemovalCause::Consolidated),
+        // Whatever is wanted for a bound, a new configuration or by a person is not taken back for want of room.
+        _ => None,
+    }
+}
+
+fn not_ours(n: usize, node: &KubeNode) -> Machine {
+    Machine {
+        name: Arc::from(node.id.as_str()),
+        pool: None,
+        stage: if node.draining { Stage::Leaving } else { Stage::Up },
+        node: Some(n),
+        price: Price::ZERO,
+        outdated: false,
+        keep: Some(Keep::NotOurs),
+        unneeded_since: None,
+        replaces: false,
+        leaving_for: None,
+    }
+}
+
+/// Takes note of what must survive a restart: since when nodes are unneeded, and what no longer matters.
+pub(super) fn remember(draft: &mut Draft<'_>, question: &Question<'_>, decision: &Decision) {
+    let now = draft.snapshot.now;
+    let node_of = |machine: &usize| {
+        let machine = question.problem.machines.get(*machine)?;
+        let node = question.problem.cluster.nodes.get(machine.node?)?;
+        machine.pool.is_some().then(|| node.id.clone())
+    };
+    let before = core::mem::take(&mut draft.memory.kube.unneeded_since);
+    let since = |node: NodeId| (node.clone(), before.get(&node).copied().unwrap_or(now));
+    draft.memory.kube.unneeded_since = decision.unneeded.iter().filter_map(node_of).map(since).collect();
+    let nodes: BTreeSet<&NodeId> = question.problem.cluster.nodes.iter().map(|node| &node.id).collect();
+    let wait = question.problem.policy.delay_after_failure;
+    draft.memory.kube.drain_failed.retain(|node, at| nodes.contains(node) && now.since(*at) < wait);
+    forget_replacements(draft, &nodes, question.problem.policy);
+}
+
+/// A replacement is over when what it replaces is gone, when none of the new machines came, or when it took too
+/// long: then its machines are judged like any other.
+fn forget_replacements(draft: &mut Draft<'_>, nodes: &BTreeSet<&NodeId>, policy: &KubePolicy) {
+    let alive = draft.instances.values().filter(|i| !i.state().name().is_final());
+    let alive: BTreeSet<InstanceId> = alive.map(|i| i.id().clone()).collect();
+    let timeouts = &draft.snapshot.policy.timeouts;
+    let longest = timeouts.request.0 + timeouts.allocate.0 + draft.snapshot.policy.drain_grace.0;
+    let longest = longest.saturating_add(policy.unneeded.0).saturating_add(policy.delay_after_add.0);
+    let now = draft.snapshot.now;
+    draft.memory.kube.replacing.retain(|replacing| {
+        now.since(replacing.since).0 < longest
+            && replacing.old.iter().any(|node| nodes.contains(node))
+            && replacing.new.iter().any(|instance| alive.contains(instance))
+    });
+}

@@ -1,0 +1,135 @@
+//! Objects as they are in clusters, in; what is made of them, out.
+
+mod nodes;
+mod pods;
+mod things;
+mod volumes;
+
+use super::*;
+use crate::config::{Pools, Promise};
+use expect_test::Expect;
+use ostler_model::{NodeId, PoolId, Quantity, WorkloadState};
+
+/// 2026-01-01T00:10:00Z.
+const NOW: Timestamp = Timestamp(1_767_226_200_000);
+
+/// What is made of the objects in a text of YAML documents.
+fn look(yaml: &str) -> WorkloadState {
+    let documents = yaml.split("\n---\n").filter(|text| !text.trim().is_empty());
+    let objects: Vec<Value> = documents.map(|text| serde_saphyr::from_str(text).expect("YAML")).collect();
+    let mut backwards = objects.clone();
+    backwards.reverse();
+    let state = workload_state(&facts(objects), &BTreeMap::new(), NOW);
+    assert_eq!(state, workload_state(&facts(backwards), &BTreeMap::new(), NOW), "order does not matter");
+    state
+}
+
+fn facts(objects: Vec<Value>) -> Facts {
+    let mut facts = Facts::default();
+    for object in objects {
+        facts.put(object);
+    }
+    facts
+}
+
+impl Facts {
+    fn put(&mut self, object: Value) {
+        let text =
+            |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let key: Key = (text("/metadata/namespace").into(), text("/metadata/name").into());
+        let on = Some(text("/spec/nodeName")).filter(|name| !name.is_empty()).map(NodeId::from);
+        match text("/kind").as_str() {
+            "Pod" => keep(&mut self.pods, key, pod(object), on),
+            "Node" => keep(&mut self.nodes, key, node(object, &pools()).map(Some), None),
+            "CSINode" => keep(&mut self.csi_nodes, key, csi_node(object).map(Some), None),
+            "PodDisruptionBudget" => keep(&mut self.budgets, key, budget(object).map(Some), None),
+            "PersistentVolumeClaim" => keep(&mut self.claims, key, volume_claim(object).map(Some), None),
+            "PersistentVolume" => keep(&mut self.volumes, key, persistent_volume(object).map(Some), None),
+            "StorageClass" => keep(&mut self.classes, key, class(object).map(Some), None),
+            "DaemonSet" => keep(&mut self.daemons, key, daemon(object), None),
+            "Namespace" => keep(&mut self.namespaces, key, namespace(object).map(Some), None),
+            "CapacityBuffer" => keep(&mut self.buffers, key, buffer(object), None),
+            "PodTemplate" => keep(&mut self.templates, key, template(object).map(Some), None),
+            "Deployment" => {
+                let (namespace, name) = key;
+                let at = ScalableRef { group: "apps".into(), kind: "Deployment".into(), namespace, name };
+                self.scalables.insert(at, scalable(object).expect("a Deployment").into());
+            }
+            other => panic!("no kind {other:?}"),
+        }
+    }
+}
+
+fn keep<T>(named: &mut Named<T>, key: Key, read: Result<Option<T>, String>, on: Option<NodeId>) {
+    match read {
+        Ok(Some(facts)) => drop(named.good.insert(key, facts.into())),
+        Ok(None) => {}
+        Err(why) => drop(named.bad.insert(key, (why.into(), on))),
+    }
+}
+
+/// The pool `gpu` promises GPUs and starts with a taint of its own.
+fn pools() -> Pools {
+    let resources =
+        [("cpu", Quantity::units(4)), ("nvidia.com/gpu", Quantity::units(2))].into_iter().collect();
+    let taint = ostler_model::kube::Taint {
+        key: "example.com/agent".into(),
+        value: "missing".into(),
+        effect: ostler_model::kube::TaintEffect::NoSchedule,
+    };
+    [(PoolId::from("gpu"), Promise { resources, startup_taints: vec![taint] })].into()
+}
+
+/// Everything that is not nothing, a line for each thing.
+fn shown(state: &WorkloadState) -> String {
+    let mut lines = Vec::new();
+    let mut line =
+        |kind: &str, value: Value| lines.push(format!("{kind} {}", brief(value).unwrap_or_default()));
+
+    let cluster = state.cluster.as_ref().expect("a cluster");
+    state.nodes.iter().for_each(|node| line("worker", json(node)));
+    cluster.nodes.iter().for_each(|node| line("node", json(node)));
+    cluster.specs.iter().enumerate().for_each(|(n, spec)| line(&format!("spec {n}"), json(spec)));
+    cluster.pods.iter().for_each(|pod| line("pod", json(pod)));
+    cluster.namespaces.iter().for_each(|namespace| line("namespace", json(namespace)));
+    cluster.daemons.iter().for_each(|daemon| line("daemon", json(daemon)));
+    cluster.budgets.iter().for_each(|budget| line("budget", json(budget)));
+    cluster.headroom.iter().for_each(|headroom| line("headroom", json(headroom)));
+    state.skipped.iter().for_each(|skipped| line("skipped", json(skipped)));
+    lines.join("\n") + "\n"
+}
+
+fn json(value: impl serde::Serialize) -> Value {
+    serde_json::to_value(value).expect("JSON")
+}
+
+/// JSON without quotes around names, and without what is empty, false, zero or null.
+fn brief(value: Value) -> Option<String> {
+    Some(match value {
+        Value::Null | Value::Bool(false) => return None,
+        Value::Bool(true) => "yes".to_owned(),
+        Value::Number(number) if number.as_u64() == Some(0) => return None,
+        Value::Number(number) => number.to_string(),
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text,
+        Value::Array(list) if list.is_empty() => return None,
+        Value::Array(list) => {
+            let list: Vec<_> =
+                list.into_iter().map(|one| brief(one).unwrap_or_else(|| "-".to_owned())).collect();
+            format!("[{}]", list.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields =
+                fields.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", brief(value)?)));
+            let fields: Vec<_> = fields.collect();
+            if fields.is_empty() {
+                return None;
+            }
+            format!("{{{}}}", fields.join(", "))
+        }
+    })
+}
+
+fn check(yaml: &str, expect: &Expect) {
+    expect.assert_eq(&shown(&look(yaml)));
+}
