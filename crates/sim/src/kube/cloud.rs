@@ -91,6 +91,16 @@ impl Cloud {
         self.machines.remove(id);
     }
 
+    /// Machines.
+    pub fn len(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// Is there no machine?
+    pub fn is_empty(&self) -> bool {
+        self.machines.is_empty()
+    }
+
     /// Machines of a pool.
     pub fn count(&self, pool: &str) -> usize {
         self.machines.values().filter(|machine| machine.instance.pool.as_str() == pool).count()

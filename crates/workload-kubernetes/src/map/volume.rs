@@ -305,12 +305,30 @@ impl Volumes<'_> {
         }
     }
 
-    /// Where the labels of a claim's volume say that it is.
-    pub(super) fn zone(&self, namespace: &str, claim: &Claim) -> Option<VolumeNeed> {
-        let facts = self.claims.get(namespace, &claim.name).filter(|facts| facts.bound && !facts.going)?;
-        let name = facts.volume.as_ref()?;
-        let nodes = self.volumes.get("", name)?.zones.clone()?;
-        Some(VolumeNeed::Zone { volume: name.clone(), nodes })
+    /// What a claim is beside its need: where the labels of its volume say that it is; and if it is one that nobody
+    /// can begin to use, the place that it takes all the same on the node of a pod that uses it already.
+    pub(super) fn beside(&self, namespace: &str, claim: &Claim) -> Option<VolumeNeed> {
+        let facts = self.claims.get(namespace, &claim.name)?;
+        let volume = facts.volume.as_ref().and_then(|name| self.volumes.get("", name));
+        let exclusive = facts.modes.contains(ALONE);
+        match volume {
+            Some(volume) if facts.bound && !facts.going => {
+                let nodes = volume.zones.clone()?;
+                Some(VolumeNeed::Zone { volume: volume.unique.clone(), nodes })
+            }
+            Some(volume) => Some(VolumeNeed::Bound {
+                volume: volume.unique.clone(),
+                driver: volume.driver.clone(),
+                nodes: None,
+                exclusive,
+            }),
+            None => {
+                let class = self.classes.get("", &facts.class)?;
+                let waits = class.waits && !facts.going && facts.volume.is_none();
+                let name = format!("{namespace}/{}", claim.name).into();
+                (!waits).then(|| Self::unbound(name, class, None, exclusive))
+            }
+        }
     }
 
     fn unbound(
@@ -332,6 +350,8 @@ impl Volumes<'_> {
     ) -> (VolumeNeed, Option<Arc<str>>) {
         let nowhere = Some(NodeSelector::default());
         let free = self.volumes.iter().filter(|(_, volume)| would_do(volume, facts, &name));
+        // Once a node is chosen, a volume is made there.
+        let free = free.filter(|_| facts.node.is_none());
         let free = free.fold(nowhere.clone(), |sum, (_, volume)| either(sum, volume.nodes.clone()));
         let made = if class.by_hand { nowhere.clone() } else { class.nodes.clone() };
         let nodes = either(free, made);

@@ -22,7 +22,8 @@ mod trim;
 mod worth;
 
 pub(crate) use bits::Bits;
-pub(crate) use spare::{Spare, Taken, spare};
+pub(crate) use spare::{Spare, spare};
+pub(crate) use worth::Prices;
 
 use alloc::vec::Vec;
 use ostler_model::kube::Expander;

@@ -35,7 +35,7 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
     let mut free: Vec<i64> = Vec::new();
     for (n, machine) in spares.iter().enumerate() {
         // Most full machines end here.
-        if machine.free.iter().zip(&least[machine.class]).any(|(free, least)| free < least) {
+        if machine.free.iter().zip(&least[machine.class]).any(|(&free, &least)| least > 0 && free < least) {
             continue;
         }
         free.clone_from(&machine.free);
@@ -45,7 +45,7 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
             let mut best: Option<(u64, usize)> = None;
             active.retain(|&g| {
                 let ask = &groups[g].ask;
-                if left[g] == 0 || ask.iter().zip(&free).any(|(ask, free)| ask > free) {
+                if left[g] == 0 || ask.iter().zip(&free).any(|(&ask, &free)| ask > 0 && ask > free) {
                     return false;
                 }
                 let score = alike(ask, &free, &machine.free);
