@@ -208,14 +208,6 @@ impl World {
         }
     }
 
-    /// Removes an object.
-    pub(crate) async fn remove(&mut self, version: &str, kind: &str, name: &str) {
-        self.say(&format!("remove {kind} {name}"));
-        let done = self.api_of(version, kind).delete(name, &DeleteParams::background()).await;
-        done.unwrap_or_else(|why| panic!("{kind} {name}: {why}"));
-        self.deployments.retain(|known| kind != "Deployment" || known.name != name);
-    }
-
     fn api_of(&self, version: &str, kind: &str) -> Api<DynamicObject> {
         let (group, version) = version.split_once('/').unwrap_or(("", version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
@@ -244,8 +236,7 @@ impl World {
         let api: Api<k8s_openapi::api::apps::v1::Deployment> =
             Api::namespaced(self.client.clone(), &self.namespace);
         for name in names.iter().filter(|name| !hopeless.contains(&name.as_str())) {
-            let wanted =
-                api.get(name).await.expect("a deployment").spec.and_then(|spec| spec.replicas).unwrap_or(1);
+            let wanted = api.get(name).await.expect("a deployment").spec.replicas.unwrap_or(1);
             self.until(&format!("{name} has its {wanted} pods"), |seen| {
                 seen.running(name) == wanted as usize && seen.app(name).len() == wanted as usize
             })
