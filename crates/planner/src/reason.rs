@@ -638,6 +638,8 @@ const fn keep_words(keep: Keep) -> &'static str {
         Keep::NoTimeout => "no idle timeout is set",
         Keep::Coming => "on its way",
         Keep::Protected => "protected, or not ours to judge",
+        Keep::Kept => "whoever asked for workers wants this one kept",
+        Keep::Counted => "one of the number of workers that is aimed for",
         Keep::Leaving => "already on its way out",
     }
 }
