@@ -1,6 +1,6 @@
-//! A cloud behind the protocol, in memory, for tests: groups that want machines, machines that take their time,
-//! creations that fail, faults on order, and a count of all calls. It is as careless as real servers are: a repeated
-//! end lowers a group's size again.
+//! A cloud behind the protocol, in memory, for tests: groups that want machines, machines that take their
+//! time, creations that fail, faults on order, and a count of all calls. It is as careless as real servers
+//! are: a repeated end lowers a group's size again.
 
 use crate::proto as p;
 use crate::proto::cloud_provider_server::{CloudProvider, CloudProviderServer};
@@ -38,6 +38,8 @@ pub struct World {
 /// What a call does instead.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
+    /// What it should.
+    Nothing,
     /// Nothing, and says so.
     Status(Code),
     /// Nothing, and never answers.
@@ -71,6 +73,13 @@ pub struct Fleet {
     pub dry: bool,
     /// What comes cannot be made: code, message, class.
     pub failing: Option<(&'static str, &'static str, i32)>,
+    /// What is under way.
+    pub course: Course,
+}
+
+/// What is under way in a group.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
     coming: Vec<Instant>,
     sizes: Vec<(Instant, i32)>,
     made: u32,
@@ -104,9 +113,7 @@ impl Default for Fleet {
             lag: Duration::ZERO,
             dry: false,
             failing: None,
-            coming: Vec::new(),
-            sizes: Vec::new(),
-            made: 0,
+            course: Course::default(),
         }
     }
 }
@@ -114,12 +121,8 @@ impl Default for Fleet {
 impl Fleet {
     /// Machines that were there before anybody looked.
     pub fn with(mut self, ids: &[&str]) -> Self {
-        let machine = |id: &&str| Machine {
-            id: (*id).to_owned(),
-            ready: Instant::now(),
-            ended: None,
-            failed: None,
-        };
+        let machine =
+            |id: &&str| Machine { id: (*id).to_owned(), ready: Instant::now(), ended: None, failed: None };
         self.machines.extend(ids.iter().map(machine));
         self.target += ids.len() as i32;
         self
@@ -131,15 +134,15 @@ impl Fleet {
     }
 
     fn resize(&mut self, by: i32, now: Instant) {
-        if self.sizes.is_empty() {
-            self.sizes.push((now - self.lag, self.target));
+        if self.course.sizes.is_empty() {
+            self.course.sizes.push((now - self.lag, self.target));
         }
         self.target += by;
-        self.sizes.push((now, self.target));
+        self.course.sizes.push((now, self.target));
     }
 
     fn shown_target(&self, now: Instant) -> i32 {
-        let old = self.sizes.iter().rev().find(|(at, _)| *at + self.lag <= now);
+        let old = self.course.sizes.iter().rev().find(|(at, _)| *at + self.lag <= now);
         if self.lag.is_zero() { self.target } else { old.map_or(self.target, |(_, size)| *size) }
     }
 
@@ -150,17 +153,17 @@ impl Fleet {
         let alive = self.alive().count();
         let wanted = self.target.max(0) as usize;
         let coming = wanted.saturating_sub(alive);
-        self.coming.truncate(coming);
-        self.coming.resize(coming, now + self.appears);
+        self.course.coming.truncate(coming);
+        self.course.coming.resize(coming, now + self.appears);
         if alive > wanted {
             // The group ends machines of its own choice, as groups do.
             let victims = self.machines.iter_mut().filter(|machine| machine.ended.is_none());
             victims.take(alive - wanted).for_each(|machine| machine.ended = Some(now));
         }
-        while !self.dry && self.coming.first().is_some_and(|at| *at <= now) {
-            self.coming.remove(0);
-            self.made += 1;
-            let id = format!("cloud:///{group}/m-{}", self.made);
+        while !self.dry && self.course.coming.first().is_some_and(|at| *at <= now) {
+            self.course.coming.remove(0);
+            self.course.made += 1;
+            let id = format!("cloud:///{group}/m-{}", self.course.made);
             let machine = Machine { id, ready: now + self.boots, ended: None, failed: self.failing };
             self.machines.push(machine);
         }
@@ -282,12 +285,12 @@ impl Shared {
         match fault {
             Some(Fault::Status(code)) => return Err(Status::new(code, "as it was told to")),
             Some(Fault::Hang) => std::future::pending().await,
-            Some(Fault::LostAnswer) | None => {}
+            Some(Fault::LostAnswer | Fault::Nothing) | None => {}
         }
         let done = act(&mut self.now());
         // A change is at work at once.
         drop(self.now());
-        if fault.is_some() {
+        if matches!(fault, Some(Fault::LostAnswer)) {
             std::future::pending::<()>().await;
         }
         done.map(Response::new)
@@ -312,10 +315,7 @@ impl CloudProvider for Shared {
         .await
     }
 
-    async fn refresh(
-        &self,
-        _: Request<p::RefreshRequest>,
-    ) -> Result<Response<p::RefreshResponse>, Status> {
+    async fn refresh(&self, _: Request<p::RefreshRequest>) -> Result<Response<p::RefreshResponse>, Status> {
         self.call("Refresh", |_| Ok(p::RefreshResponse {})).await
     }
 

@@ -1,5 +1,6 @@
-//! One group: looks at it, and what is done about it. Two locks, always in this order: `turn` for what changes the
-//! group, `looked` for a look and what the book makes of it. Whoever waited for another's look takes that one.
+//! One group: looks at it, and what is done about it. Two locks, always in this order: `turn` for what
+//! changes the group, `looked` for a look and what the book makes of it. Whoever waited for another's look
+//! takes that one.
 
 use crate::book::{Ending, Launch, Lowering, Raised, Shelf, Stage, Standing, Trouble, Why};
 use crate::client::Client;
@@ -104,8 +105,8 @@ impl Herd {
         }
     }
 
-    /// Brings the group nearer to what the book says, once for all that have asked before it began: ends what could
-    /// not be made, takes back what did not come, and asks for what is missing.
+    /// Brings the group nearer to what the book says, once for all that have asked before it began: ends what
+    /// could not be made, takes back what did not come, and asks for what is missing.
     pub(crate) async fn advance(&self, asked: Instant) -> Result<(), ProviderError> {
         let mut turn = self.turn.lock().await;
         if turn.is_some_and(|began| began >= asked) {
@@ -143,13 +144,11 @@ impl Herd {
         }
         let target = self.server.client.target(self.id()).await?;
         let to = (target - overdue).max(wanted - overdue + broken).max(0);
-        let done_before = lowering.is_some_and(|lowering| target <= lowering.to);
-        let by = if done_before { 0 } else { target - to };
-        let mut moved = 0;
-        if overdue > 0 && by > 0 {
-            self.ledger
-                .change(self.id(), move |shelf| shelf.lowering = Some(Lowering { to }))
-                .await?;
+        let done_before = lowering.filter(|lowering| target <= lowering.to);
+        let mut moved = done_before.map_or(0, |lowering| -lowering.by);
+        let by = target - to;
+        if done_before.is_none() && overdue > 0 && by > 0 {
+            self.ledger.change(self.id(), move |shelf| shelf.lowering = Some(Lowering { to, by })).await?;
             match self.server.client.decrease(self.id(), by).await {
                 Ok(()) => moved = -by,
                 // Asked again at the next turn, unless the size has fallen.
@@ -168,16 +167,19 @@ impl Herd {
         self.ledger.change(self.id(), over).await
     }
 
-    /// Asks for as many more as launches wait for and are not coming.
+    /// Asks for as many more as launches wait for and are not coming. What is overdue is asked for no more.
     async fn level(&self, look: &Look) -> Result<(), ProviderError> {
-        if self.ledger.read(self.id(), |shelf| shelf.waiting()) == 0 {
+        let (after, now) = (millis(self.timing.give_up_after), now());
+        if self.ledger.read(self.id(), |shelf| shelf.waiting() - shelf.overdue(after, now)) == 0 {
             return Ok(());
         }
         let target = self.server.client.target(self.id()).await?;
-        let (now, settle) = (now(), millis(self.timing.settle));
+        let settle = millis(self.timing.settle);
         let (size, broken, missing) = self.ledger.read(self.id(), |shelf| {
-            let (size, broken) = (shelf.size(target, now, settle), shelf.broken(look));
-            (size, broken, (shelf.wanted(look) - (size - broken)).clamp(0, shelf.waiting()))
+            let (size, broken, overdue) =
+                (shelf.size(target, now, settle), shelf.broken(look), shelf.overdue(after, now));
+            let missing = shelf.wanted(look) - overdue - (size - broken);
+            (size, broken, missing.clamp(0, shelf.waiting() - overdue))
         });
         if missing == 0 {
             return Ok(());
@@ -191,7 +193,8 @@ impl Herd {
         // Where something broken makes room soon, a launch waits for it.
         let too_many = missing - by - broken;
         if too_many > 0 {
-            let text = format!("group {} has its {} machines; raise its bound at the server", self.id(), bounds.max);
+            let text =
+                format!("group {} has its {} machines; raise its bound at the server", self.id(), bounds.max);
             self.refuse(too_many, Why::Full, FailureClass::Quota, text).await?;
         }
         if by > 0 { self.raise(size + by, by, now).await } else { Ok(()) }
@@ -244,8 +247,9 @@ impl Herd {
         ending.is_some_and(|e| e.stage == Stage::Accepted && now().since(e.at) < again)
     }
 
-    /// Asks for the end of one machine that is listed. A repeated call would lower the group's size again at some
-    /// servers, and a healthy machine would go: what may have been heard is looked for in the size first.
+    /// Asks for the end of one machine that is listed. A repeated call would lower the group's size again at
+    /// some servers, and a healthy machine would go: what may have been heard is looked for in the size
+    /// first.
     async fn end(&self, look: &Look, id: &CloudId) -> Result<(), ProviderError> {
         let target = self.server.client.target(self.id()).await?;
         let (key, now, again) = (id.clone(), now(), millis(self.timing.ask_again_after));
@@ -255,8 +259,8 @@ impl Herd {
             Step::Done => return Ok(()),
             Step::Stuck => {
                 let text = format!(
-                    "{id}: its end was accepted {again} ago or longer, and group {} no longer counts it, but it is \
-                     still listed; look at it in the cloud",
+                    "{id}: its end was accepted, group {} counts it no more, and after {again} it is still listed; \
+                     look at it in the cloud",
                     self.id()
                 );
                 return Err(refuse(FailureClass::Transient, STILL_THERE, text));
@@ -280,14 +284,7 @@ impl Herd {
     }
 }
 
-fn step(
-    shelf: &mut Shelf,
-    look: &Look,
-    id: &CloudId,
-    target: i64,
-    now: Timestamp,
-    again: Millis,
-) -> Step {
+fn step(shelf: &mut Shelf, look: &Look, id: &CloudId, target: i64, now: Timestamp, again: Millis) -> Step {
     let (moved, wanted) = (shelf.moved, shelf.wanted(look));
     let Some(machine) = shelf.machines.get_mut(id) else { return Step::Done };
     match machine.ending {

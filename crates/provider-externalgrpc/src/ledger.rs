@@ -25,8 +25,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// It cannot be read.
     fn load(&self) -> io::Result<Option<Vec<u8>>>;
-    /// Keeps this in place of what is there: after a crash at any moment one of the two is loaded, and once it has
-    /// answered this one.
+    /// Keeps this in place of what is there: after a crash at any moment one of the two is loaded, and once
+    /// it has answered this one.
     ///
     /// # Errors
     /// It may or may not be kept.
@@ -42,8 +42,8 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// Takes the file over; its directory is made if it is not there. Waits up to 2 s for another Ostler that is
-    /// just leaving.
+    /// Takes the file over; its directory is made if it is not there. Waits up to 2 s for another Ostler that
+    /// is just leaving.
     ///
     /// # Errors
     /// `OSTLER-P302` it cannot be used, `OSTLER-P303` another Ostler uses it.
@@ -130,8 +130,8 @@ impl Ledger {
         }
     }
 
-    /// Changes what it says of a group; on disk when this has ended. A caller that waits no longer stops nothing,
-    /// so a change must be right whenever it comes.
+    /// Changes what it says of a group; on disk when this has ended. A caller that waits no longer stops
+    /// nothing, so a change must be right whenever it comes.
     ///
     /// # Errors
     /// `OSTLER-P304`, transient: nothing follows from the change yet.
@@ -167,7 +167,9 @@ impl Ledger {
 
 fn read(bytes: &[u8]) -> Result<Book, io::Error> {
     let odd = |why: String| {
-        io::Error::other(format!("{why}; give the file that Ostler wrote, or remove it and lose whose is what"))
+        io::Error::other(format!(
+            "{why}; give the file that Ostler wrote, or remove it and lose whose is what"
+        ))
     };
     let book: Book = serde_json::from_slice(bytes).map_err(|why| odd(why.to_string()))?;
     if book.format != FORMAT {
