@@ -10,6 +10,7 @@ use ostler_model::{CloudId, CloudPhase, FailureClass, InstanceId, LaunchToken, M
 use ostler_provider::{LaunchSpec, ProviderError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Ended machines of a group that are remembered, the newest: days of a busy group, and under a megabyte.
 const ENDED_KEPT: usize = 2_000;
@@ -21,7 +22,7 @@ const REFUSALS_KEPT: Millis = Millis::secs(3600);
 pub(crate) struct Book {
     pub(crate) format: u32,
     #[serde(default)]
-    pub(crate) groups: BTreeMap<String, Shelf>,
+    pub(crate) groups: BTreeMap<String, Arc<Shelf>>,
 }
 
 /// One group.
@@ -136,6 +137,7 @@ pub(crate) struct Raised {
 pub(crate) struct Lowering {
     pub(crate) to: i64,
     pub(crate) by: i64,
+    pub(crate) at: Timestamp,
 }
 
 /// How it stands with a launch.

@@ -53,6 +53,8 @@ pub(crate) struct Herd {
 enum Step {
     Call,
     Done,
+    /// It may still be heard.
+    Wait,
     Stuck,
 }
 
@@ -127,8 +129,17 @@ impl Herd {
         for (id, _) in look.machines.iter().filter(|(_, seen)| seen.trouble.is_some()) {
             let ending = self.ledger.read(self.id(), |shelf| shelf.machines.get(id).and_then(|m| m.ending));
             let due = ending.is_none_or(|e| e.stage == Stage::Asked || now().since(e.at) >= again);
-            if due && let Err(error) = self.end(look, id).await {
-                tracing::warn!(machine = %id, %error, "a machine that could not be made cannot be ended");
+            if !due {
+                continue;
+            }
+            match self.end(look, id).await {
+                Ok(()) => {}
+                Err(error) if error.code == NO_ANSWER => {
+                    tracing::debug!(machine = %id, %error, "the end of a machine that could not be made");
+                }
+                Err(error) => {
+                    tracing::warn!(machine = %id, %error, "a machine that could not be made cannot be ended")
+                }
             }
         }
     }
@@ -147,8 +158,13 @@ impl Herd {
         let done_before = lowering.filter(|lowering| target <= lowering.to);
         let mut moved = done_before.map_or(0, |lowering| -lowering.by);
         let by = target - to;
+        let settle = millis(self.timing.settle);
+        if done_before.is_none() && lowering.is_some_and(|lowering| now.since(lowering.at) < settle) {
+            return Ok(()); // it may still be heard
+        }
         if done_before.is_none() && overdue > 0 && by > 0 {
-            self.ledger.change(self.id(), move |shelf| shelf.lowering = Some(Lowering { to, by })).await?;
+            let intent = Lowering { to, by, at: now };
+            self.ledger.change(self.id(), move |shelf| shelf.lowering = Some(intent)).await?;
             match self.server.client.decrease(self.id(), by).await {
                 Ok(()) => moved = -by,
                 // Asked again at the next turn, unless the size has fallen.
@@ -254,16 +270,23 @@ impl Herd {
         let target = self.server.client.target(self.id()).await?;
         let (key, now, again) = (id.clone(), now(), millis(self.timing.ask_again_after));
         let look = look.clone();
-        let ask = move |shelf: &mut Shelf| step(shelf, &look, &key, target, now, again);
+        let settle = millis(self.timing.settle);
+        let ask = move |shelf: &mut Shelf| step(shelf, &look, &key, target, now, (settle, again));
         match self.ledger.change(self.id(), ask).await? {
             Step::Done => return Ok(()),
             Step::Stuck => {
                 let text = format!(
-                    "{id}: its end was accepted, group {} counts it no more, and after {again} it is still listed; \
-                     look at it in the cloud",
+                    "{id}: its end was accepted, group {} counts it no more, and it is still \
+                     listed after {again}; look at it in the cloud",
                     self.id()
                 );
                 return Err(refuse(FailureClass::Transient, STILL_THERE, text));
+            }
+            Step::Wait => {
+                let text = format!(
+                    "{id}: its end was asked for and not answered; it is seen within {settle}, or asked again"
+                );
+                return Err(refuse(FailureClass::Transient, NO_ANSWER, text));
             }
             Step::Call => {}
         }
@@ -284,7 +307,14 @@ impl Herd {
     }
 }
 
-fn step(shelf: &mut Shelf, look: &Look, id: &CloudId, target: i64, now: Timestamp, again: Millis) -> Step {
+fn step(
+    shelf: &mut Shelf,
+    look: &Look,
+    id: &CloudId,
+    target: i64,
+    now: Timestamp,
+    (settle, again): (Millis, Millis),
+) -> Step {
     let (moved, wanted) = (shelf.moved, shelf.wanted(look));
     let Some(machine) = shelf.machines.get_mut(id) else { return Step::Done };
     match machine.ending {
@@ -300,6 +330,7 @@ fn step(shelf: &mut Shelf, look: &Look, id: &CloudId, target: i64, now: Timestam
             note_end(shelf, id, Stage::Accepted, now);
             return Step::Done;
         }
+        Some(ending) if ending.stage == Stage::Asked && now.since(ending.at) < settle => return Step::Wait,
         _ => {}
     }
     machine.ending = Some(Ending { stage: Stage::Asked, at: now, target, moved });

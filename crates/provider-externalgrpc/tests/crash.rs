@@ -87,19 +87,20 @@ impl Lives {
         &mut self,
         mut ask: impl AsyncFnMut(&ExternalGrpcProvider) -> Result<T, ProviderError>,
     ) -> Result<T, ProviderError> {
-        for _ in 0..20 {
+        for _ in 0..100 {
             match ask(self.provider()).await {
                 Err(error) if error.class == FailureClass::Transient => {
                     if error.code != "OSTLER-P307" {
                         self.deaths += 1;
                     }
                     self.provider = None;
+                    tokio::time::sleep(ms(50)).await;
                     self.provider = Some(self.place.open().await);
                 }
                 answer => return answer,
             }
         }
-        panic!("no answer in twenty lives: {:?}", self.place.changes());
+        panic!("no answer in a hundred lives: {:?}", self.place.changes());
     }
 }
 

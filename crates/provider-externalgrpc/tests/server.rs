@@ -200,7 +200,7 @@ async fn a_ledger_has_one_owner_and_one_form() {
     drop(provider);
     let text = std::fs::read_to_string(&place.config.state_file).expect("a ledger");
     assert!(!text.contains("a-secret"), "{text}");
-    for bad in ["{", "[]", &text.replace("\"format\": 1", "\"format\": 2")] {
+    for bad in ["{", "[]", &text.replace("\"format\":1", "\"format\":2")] {
         std::fs::write(&place.config.state_file, bad).expect("written");
         let error = ExternalGrpcProvider::open(place.config.clone()).await.expect_err("not a ledger of ours");
         assert_eq!(error.code, "OSTLER-P302", "{error}");
