@@ -46,6 +46,8 @@ pub enum Fault {
     Hang,
     /// What it should, and never answers.
     LostAnswer,
+    /// What it should, so much later, and never answers.
+    Late(Duration),
 }
 
 /// A node group.
@@ -275,7 +277,7 @@ impl Shared {
     async fn call<T>(
         &self,
         name: &'static str,
-        act: impl FnOnce(&mut World) -> Result<T, Status>,
+        act: impl FnOnce(&mut World) -> Result<T, Status> + Send + 'static,
     ) -> Result<Response<T>, Status> {
         let fault = {
             let mut world = self.now();
@@ -285,6 +287,15 @@ impl Shared {
         match fault {
             Some(Fault::Status(code)) => return Err(Status::new(code, "as it was told to")),
             Some(Fault::Hang) => std::future::pending().await,
+            Some(Fault::Late(after)) => {
+                let world = self.clone();
+                // Goes on though the caller hangs up.
+                drop(tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    drop(act(&mut world.now()));
+                }));
+                return std::future::pending().await;
+            }
             Some(Fault::LostAnswer | Fault::Nothing) | None => {}
         }
         let done = act(&mut self.now());
@@ -309,14 +320,14 @@ impl CloudProvider for Shared {
             max_size: fleet.max,
             debug: String::new(),
         };
-        self.call("NodeGroups", |world| {
+        self.call("NodeGroups", move |world| {
             Ok(p::NodeGroupsResponse { node_groups: world.fleets.iter().map(one).collect() })
         })
         .await
     }
 
     async fn refresh(&self, _: Request<p::RefreshRequest>) -> Result<Response<p::RefreshResponse>, Status> {
-        self.call("Refresh", |_| Ok(p::RefreshResponse {})).await
+        self.call("Refresh", move |_| Ok(p::RefreshResponse {})).await
     }
 
     async fn node_group_target_size(
@@ -324,7 +335,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupTargetSizeRequest>,
     ) -> Result<Response<p::NodeGroupTargetSizeResponse>, Status> {
         let id = request.into_inner().id;
-        self.call("NodeGroupTargetSize", |world| {
+        self.call("NodeGroupTargetSize", move |world| {
             let target_size = world.fleet(&id)?.shown_target(Instant::now());
             Ok(p::NodeGroupTargetSizeResponse { target_size })
         })
@@ -336,7 +347,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupIncreaseSizeRequest>,
     ) -> Result<Response<p::NodeGroupIncreaseSizeResponse>, Status> {
         let p::NodeGroupIncreaseSizeRequest { id, delta } = request.into_inner();
-        self.call("NodeGroupIncreaseSize", |world| {
+        self.call("NodeGroupIncreaseSize", move |world| {
             let fleet = world.fleet(&id)?;
             if delta <= 0 {
                 return Err(Status::invalid_argument("the size is to grow"));
@@ -356,7 +367,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupDeleteNodesRequest>,
     ) -> Result<Response<p::NodeGroupDeleteNodesResponse>, Status> {
         let p::NodeGroupDeleteNodesRequest { id, nodes } = request.into_inner();
-        self.call("NodeGroupDeleteNodes", |world| {
+        self.call("NodeGroupDeleteNodes", move |world| {
             let fleet = world.fleet(&id)?;
             let now = Instant::now();
             for node in &nodes {
@@ -379,7 +390,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupDecreaseTargetSizeRequest>,
     ) -> Result<Response<p::NodeGroupDecreaseTargetSizeResponse>, Status> {
         let p::NodeGroupDecreaseTargetSizeRequest { id, delta } = request.into_inner();
-        self.call("NodeGroupDecreaseTargetSize", |world| {
+        self.call("NodeGroupDecreaseTargetSize", move |world| {
             let fleet = world.fleet(&id)?;
             if delta >= 0 {
                 return Err(Status::invalid_argument("the size is to shrink"));
@@ -399,7 +410,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupNodesRequest>,
     ) -> Result<Response<p::NodeGroupNodesResponse>, Status> {
         let id = request.into_inner().id;
-        self.call("NodeGroupNodes", |world| {
+        self.call("NodeGroupNodes", move |world| {
             let instances = world.fleet(&id)?.list(Instant::now());
             Ok(p::NodeGroupNodesResponse { instances })
         })

@@ -145,6 +145,37 @@ async fn k67_an_end_whose_answer_was_lost_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn what_is_heard_late_is_not_asked_for_twice() {
+    let mut place = Place::new(Fleet { notices: ms(60_000), ..Fleet::default() }).await;
+    place.config.timeout = ms(300);
+    place.config.timing.settle = ms(3_000);
+    place.config.timing.give_up_after = ms(2_000);
+    let late = [Fault::Late(ms(900))];
+    let calls = ["NodeGroupIncreaseSize", "NodeGroupDeleteNodes", "NodeGroupDecreaseTargetSize"];
+    calls.iter().for_each(|call| place.cloud.world(|world| world.fault(call, &late)));
+    let provider = place.open().await;
+
+    let mut id = None;
+    until("a machine comes", async || {
+        id = try_launch(&provider, "i", 1).await.ok();
+        id.is_some()
+    })
+    .await;
+    launch(&provider, "j").await;
+    let id = id.expect("it came");
+    until("its end is accepted", async || provider.terminate(&id).await.is_ok()).await;
+    place.fleet(|fleet| fleet.dry = true);
+    let mut code = "";
+    until("it is given up", async || {
+        code = try_launch(&provider, "k", 1).await.expect_err("nothing comes").code;
+        code == "OSTLER-P310"
+    })
+    .await;
+    let expected = ["increase g +1", "increase g +1", "delete g m-1", "increase g +1", "decrease g -1"];
+    assert_eq!((place.changes(), place.target()), (expected.map(str::to_owned).to_vec(), 1));
+}
+
+#[tokio::test]
 async fn k67_an_end_that_was_not_heard_is_asked_again() {
     let place = Place::new(Fleet::default()).await;
     let provider = place.open().await;
