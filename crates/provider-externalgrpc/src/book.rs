@@ -1,7 +1,8 @@
-//! What the ledger says: pure. The wire knows how many machines a group wants, and not for whom; this is the rest.
+//! What the ledger says: pure. The wire knows how many machines a group wants, and not for whom; this is the
+//! rest.
 //!
-//! Each change is made to a copy and counts once it is on disk, so that a crash leaves the book before it or the book
-//! after it. Each can be made again: looks come from several callers.
+//! Each change is made to a copy and counts once it is on disk, so that a crash leaves the book before it or
+//! the book after it. Each can be made again: looks come from several callers.
 
 use crate::error::{FAILED, OVERTAKEN, refuse};
 use crate::look::Look;
@@ -9,6 +10,7 @@ use ostler_model::{CloudId, CloudPhase, FailureClass, InstanceId, LaunchToken, M
 use ostler_provider::{LaunchSpec, ProviderError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Ended machines of a group that are remembered, the newest: days of a busy group, and under a megabyte.
 const ENDED_KEPT: usize = 2_000;
@@ -20,7 +22,7 @@ const REFUSALS_KEPT: Millis = Millis::secs(3600);
 pub(crate) struct Book {
     pub(crate) format: u32,
     #[serde(default)]
-    pub(crate) groups: BTreeMap<String, Shelf>,
+    pub(crate) groups: BTreeMap<String, Arc<Shelf>>,
 }
 
 /// One group.
@@ -134,6 +136,8 @@ pub(crate) struct Raised {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Lowering {
     pub(crate) to: i64,
+    pub(crate) by: i64,
+    pub(crate) at: Timestamp,
 }
 
 /// How it stands with a launch.
@@ -172,8 +176,8 @@ impl Machine {
 }
 
 impl Shelf {
-    /// Notes a launch, unless it is known. A new attempt takes the place of the one before it, so that a record
-    /// never waits for two machines.
+    /// Notes a launch, unless it is known. A new attempt takes the place of the one before it, so that a
+    /// record never waits for two machines.
     pub(crate) fn wish(&mut self, launch: &Launch, now: Timestamp) -> Result<(), ProviderError> {
         if self.standing(&launch.token) != Standing::Over {
             return Ok(());
@@ -227,7 +231,8 @@ impl Shelf {
     /// Brings the book up to date with a look: machines that are new go to the launches that wait, the oldest
     /// first; what is left over was not asked for by us.
     pub(crate) fn settle(&mut self, look: &Look, now: Timestamp) {
-        let gone: Vec<_> = self.machines.keys().filter(|id| !look.machines.contains_key(*id)).cloned().collect();
+        let gone: Vec<_> =
+            self.machines.keys().filter(|id| !look.machines.contains_key(*id)).cloned().collect();
         for id in gone {
             let machine = self.machines.remove(&id).unwrap_or_default();
             self.ended.push(Ended { id, machine });
@@ -249,8 +254,8 @@ impl Shelf {
         self.ended.drain(..surplus);
     }
 
-    /// A machine that was missing from a listing and is back is the one that it was. One that we ended is not: then
-    /// the server uses its name again.
+    /// A machine that was missing from a listing and is back is the one that it was. One that we ended is
+    /// not: then the server uses its name again.
     fn recall(&mut self, id: &CloudId) -> Option<Machine> {
         let at = self.ended.iter().rposition(|ended| ended.id == *id)?;
         let was = &self.ended[at].machine;
@@ -263,7 +268,8 @@ impl Shelf {
         Machine { launch: takes.then(|| self.outstanding.remove(0).launch), ..Machine::default() }
     }
 
-    /// How many machines the group should want: those that stay, and those that launches wait for.
+    /// How many machines the group should want: those that stay, and those that launches wait for (overdue
+    /// ones among them).
     pub(crate) fn wanted(&self, look: &Look) -> i64 {
         count(look.machines.iter().filter(|(id, seen)| {
             let stays = self.machines.get(*id).is_none_or(|machine| !machine.is_ending());
@@ -271,8 +277,9 @@ impl Shelf {
         })) + self.waiting()
     }
 
-    /// How many it seems to want and will not get: what could not be made, and is not taken back yet. Neither is
-    /// what is being taken back: whether the size holds it still is not known, and it is not asked for twice.
+    /// How many it seems to want and will not get: what could not be made, and is not taken back yet. Neither
+    /// is what is being taken back: whether the size holds it still is not known, and it is not asked for
+    /// twice.
     pub(crate) fn broken(&self, look: &Look) -> i64 {
         count(look.machines.iter().filter(|(id, seen)| {
             let stays = self.machines.get(*id).is_none_or(|machine| !machine.is_ending());
@@ -304,7 +311,8 @@ impl Shelf {
             self.outstanding.drain(..).partition(|wish| now.since(wish.since) >= after);
         self.outstanding = wait;
         for wish in over {
-            let text = format!("no machine came within {after}; it was taken back, look at the cloud for why");
+            let text =
+                format!("no machine came within {after}; it was taken back, look at the cloud for why");
             self.refuse(wish, Why::GivenUp, Trouble { class: FailureClass::OutOfCapacity, text }, now);
         }
     }

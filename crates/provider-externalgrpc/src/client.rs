@@ -109,7 +109,9 @@ impl Client {
         match tokio::time::timeout(self.timeout, call).await {
             Ok(Ok(reply)) => Ok(reply.into_inner()),
             // So the library says that an answer is larger than we take; a server says it of a size.
-            Ok(Err(status)) if status.code() == Code::OutOfRange && status.message().contains("message length") => {
+            Ok(Err(status))
+                if status.code() == Code::OutOfRange && status.message().contains("message length") =>
+            {
                 let text = format!(
                     "{}: {name}: the answer is larger than {} MiB; split the group",
                     self.address,
@@ -120,7 +122,7 @@ impl Client {
             Ok(Err(status)) => Err(of_status(&self.address, name, &status)),
             Err(_) => {
                 let text = format!(
-                    "{}: {name}: no answer in {:?}; is it up and quick enough? Raise `timeout`, or look at it",
+                    "{}: {name}: no answer in {:?}; look at it, or raise `timeout`",
                     self.address, self.timeout
                 );
                 Err(refuse(FailureClass::Transient, NO_ANSWER, text))

@@ -58,11 +58,11 @@ impl fmt::Debug for Tls {
 pub struct Timing {
     /// Between two looks at a group while a launch waits for its machine.
     pub poll: Duration,
-    /// A launch that has no machine by then says so, and is to be repeated. At least four times the timeout of a
-    /// call is taken.
+    /// A launch that has no machine by then says so, and is to be repeated. At least four times the timeout
+    /// of a call is taken.
     pub patience: Duration,
-    /// So long a server may take to show the size that was asked for, even if the answer was lost; a size is not
-    /// asked for again before.
+    /// So long a server may take to show the size that was asked for, even if the answer was lost; a size is
+    /// not asked for again before.
     pub settle: Duration,
     /// What was asked for and has not come by then is taken back.
     pub give_up_after: Duration,

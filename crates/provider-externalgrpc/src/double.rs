@@ -1,6 +1,6 @@
-//! A cloud behind the protocol, in memory, for tests: groups that want machines, machines that take their time,
-//! creations that fail, faults on order, and a count of all calls. It is as careless as real servers are: a repeated
-//! end lowers a group's size again.
+//! A cloud behind the protocol, in memory, for tests: groups that want machines, machines that take their
+//! time, creations that fail, faults on order, and a count of all calls. It is as careless as real servers
+//! are: a repeated end lowers a group's size again.
 
 use crate::proto as p;
 use crate::proto::cloud_provider_server::{CloudProvider, CloudProviderServer};
@@ -38,12 +38,16 @@ pub struct World {
 /// What a call does instead.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
+    /// What it should.
+    Nothing,
     /// Nothing, and says so.
     Status(Code),
     /// Nothing, and never answers.
     Hang,
     /// What it should, and never answers.
     LostAnswer,
+    /// What it should, so much later, and never answers.
+    Late(Duration),
 }
 
 /// A node group.
@@ -71,6 +75,13 @@ pub struct Fleet {
     pub dry: bool,
     /// What comes cannot be made: code, message, class.
     pub failing: Option<(&'static str, &'static str, i32)>,
+    /// What is under way.
+    pub course: Course,
+}
+
+/// What is under way in a group.
+#[derive(Debug, Clone, Default)]
+pub struct Course {
     coming: Vec<Instant>,
     sizes: Vec<(Instant, i32)>,
     made: u32,
@@ -104,9 +115,7 @@ impl Default for Fleet {
             lag: Duration::ZERO,
             dry: false,
             failing: None,
-            coming: Vec::new(),
-            sizes: Vec::new(),
-            made: 0,
+            course: Course::default(),
         }
     }
 }
@@ -114,12 +123,8 @@ impl Default for Fleet {
 impl Fleet {
     /// Machines that were there before anybody looked.
     pub fn with(mut self, ids: &[&str]) -> Self {
-        let machine = |id: &&str| Machine {
-            id: (*id).to_owned(),
-            ready: Instant::now(),
-            ended: None,
-            failed: None,
-        };
+        let machine =
+            |id: &&str| Machine { id: (*id).to_owned(), ready: Instant::now(), ended: None, failed: None };
         self.machines.extend(ids.iter().map(machine));
         self.target += ids.len() as i32;
         self
@@ -131,15 +136,15 @@ impl Fleet {
     }
 
     fn resize(&mut self, by: i32, now: Instant) {
-        if self.sizes.is_empty() {
-            self.sizes.push((now - self.lag, self.target));
+        if self.course.sizes.is_empty() {
+            self.course.sizes.push((now - self.lag, self.target));
         }
         self.target += by;
-        self.sizes.push((now, self.target));
+        self.course.sizes.push((now, self.target));
     }
 
     fn shown_target(&self, now: Instant) -> i32 {
-        let old = self.sizes.iter().rev().find(|(at, _)| *at + self.lag <= now);
+        let old = self.course.sizes.iter().rev().find(|(at, _)| *at + self.lag <= now);
         if self.lag.is_zero() { self.target } else { old.map_or(self.target, |(_, size)| *size) }
     }
 
@@ -150,17 +155,17 @@ impl Fleet {
         let alive = self.alive().count();
         let wanted = self.target.max(0) as usize;
         let coming = wanted.saturating_sub(alive);
-        self.coming.truncate(coming);
-        self.coming.resize(coming, now + self.appears);
+        self.course.coming.truncate(coming);
+        self.course.coming.resize(coming, now + self.appears);
         if alive > wanted {
             // The group ends machines of its own choice, as groups do.
             let victims = self.machines.iter_mut().filter(|machine| machine.ended.is_none());
             victims.take(alive - wanted).for_each(|machine| machine.ended = Some(now));
         }
-        while !self.dry && self.coming.first().is_some_and(|at| *at <= now) {
-            self.coming.remove(0);
-            self.made += 1;
-            let id = format!("cloud:///{group}/m-{}", self.made);
+        while !self.dry && self.course.coming.first().is_some_and(|at| *at <= now) {
+            self.course.coming.remove(0);
+            self.course.made += 1;
+            let id = format!("cloud:///{group}/m-{}", self.course.made);
             let machine = Machine { id, ready: now + self.boots, ended: None, failed: self.failing };
             self.machines.push(machine);
         }
@@ -272,7 +277,7 @@ impl Shared {
     async fn call<T>(
         &self,
         name: &'static str,
-        act: impl FnOnce(&mut World) -> Result<T, Status>,
+        act: impl FnOnce(&mut World) -> Result<T, Status> + Send + 'static,
     ) -> Result<Response<T>, Status> {
         let fault = {
             let mut world = self.now();
@@ -282,12 +287,21 @@ impl Shared {
         match fault {
             Some(Fault::Status(code)) => return Err(Status::new(code, "as it was told to")),
             Some(Fault::Hang) => std::future::pending().await,
-            Some(Fault::LostAnswer) | None => {}
+            Some(Fault::Late(after)) => {
+                let world = self.clone();
+                // Goes on though the caller hangs up.
+                drop(tokio::spawn(async move {
+                    tokio::time::sleep(after).await;
+                    drop(act(&mut world.now()));
+                }));
+                return std::future::pending().await;
+            }
+            Some(Fault::LostAnswer | Fault::Nothing) | None => {}
         }
         let done = act(&mut self.now());
         // A change is at work at once.
         drop(self.now());
-        if fault.is_some() {
+        if matches!(fault, Some(Fault::LostAnswer)) {
             std::future::pending::<()>().await;
         }
         done.map(Response::new)
@@ -306,17 +320,14 @@ impl CloudProvider for Shared {
             max_size: fleet.max,
             debug: String::new(),
         };
-        self.call("NodeGroups", |world| {
+        self.call("NodeGroups", move |world| {
             Ok(p::NodeGroupsResponse { node_groups: world.fleets.iter().map(one).collect() })
         })
         .await
     }
 
-    async fn refresh(
-        &self,
-        _: Request<p::RefreshRequest>,
-    ) -> Result<Response<p::RefreshResponse>, Status> {
-        self.call("Refresh", |_| Ok(p::RefreshResponse {})).await
+    async fn refresh(&self, _: Request<p::RefreshRequest>) -> Result<Response<p::RefreshResponse>, Status> {
+        self.call("Refresh", move |_| Ok(p::RefreshResponse {})).await
     }
 
     async fn node_group_target_size(
@@ -324,7 +335,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupTargetSizeRequest>,
     ) -> Result<Response<p::NodeGroupTargetSizeResponse>, Status> {
         let id = request.into_inner().id;
-        self.call("NodeGroupTargetSize", |world| {
+        self.call("NodeGroupTargetSize", move |world| {
             let target_size = world.fleet(&id)?.shown_target(Instant::now());
             Ok(p::NodeGroupTargetSizeResponse { target_size })
         })
@@ -336,7 +347,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupIncreaseSizeRequest>,
     ) -> Result<Response<p::NodeGroupIncreaseSizeResponse>, Status> {
         let p::NodeGroupIncreaseSizeRequest { id, delta } = request.into_inner();
-        self.call("NodeGroupIncreaseSize", |world| {
+        self.call("NodeGroupIncreaseSize", move |world| {
             let fleet = world.fleet(&id)?;
             if delta <= 0 {
                 return Err(Status::invalid_argument("the size is to grow"));
@@ -356,7 +367,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupDeleteNodesRequest>,
     ) -> Result<Response<p::NodeGroupDeleteNodesResponse>, Status> {
         let p::NodeGroupDeleteNodesRequest { id, nodes } = request.into_inner();
-        self.call("NodeGroupDeleteNodes", |world| {
+        self.call("NodeGroupDeleteNodes", move |world| {
             let fleet = world.fleet(&id)?;
             let now = Instant::now();
             for node in &nodes {
@@ -379,7 +390,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupDecreaseTargetSizeRequest>,
     ) -> Result<Response<p::NodeGroupDecreaseTargetSizeResponse>, Status> {
         let p::NodeGroupDecreaseTargetSizeRequest { id, delta } = request.into_inner();
-        self.call("NodeGroupDecreaseTargetSize", |world| {
+        self.call("NodeGroupDecreaseTargetSize", move |world| {
             let fleet = world.fleet(&id)?;
             if delta >= 0 {
                 return Err(Status::invalid_argument("the size is to shrink"));
@@ -399,7 +410,7 @@ impl CloudProvider for Shared {
         request: Request<p::NodeGroupNodesRequest>,
     ) -> Result<Response<p::NodeGroupNodesResponse>, Status> {
         let id = request.into_inner().id;
-        self.call("NodeGroupNodes", |world| {
+        self.call("NodeGroupNodes", move |world| {
             let instances = world.fleet(&id)?.list(Instant::now());
             Ok(p::NodeGroupNodesResponse { instances })
         })

@@ -1,5 +1,6 @@
-//! One group: looks at it, and what is done about it. Two locks, always in this order: `turn` for what changes the
-//! group, `looked` for a look and what the book makes of it. Whoever waited for another's look takes that one.
+//! One group: looks at it, and what is done about it. Two locks, always in this order: `turn` for what
+//! changes the group, `looked` for a look and what the book makes of it. Whoever waited for another's look
+//! takes that one.
 
 use crate::book::{Ending, Launch, Lowering, Raised, Shelf, Stage, Standing, Trouble, Why};
 use crate::client::Client;
@@ -52,6 +53,8 @@ pub(crate) struct Herd {
 enum Step {
     Call,
     Done,
+    /// It may still be heard.
+    Wait,
     Stuck,
 }
 
@@ -104,8 +107,8 @@ impl Herd {
         }
     }
 
-    /// Brings the group nearer to what the book says, once for all that have asked before it began: ends what could
-    /// not be made, takes back what did not come, and asks for what is missing.
+    /// Brings the group nearer to what the book says, once for all that have asked before it began: ends what
+    /// could not be made, takes back what did not come, and asks for what is missing.
     pub(crate) async fn advance(&self, asked: Instant) -> Result<(), ProviderError> {
         let mut turn = self.turn.lock().await;
         if turn.is_some_and(|began| began >= asked) {
@@ -126,8 +129,17 @@ impl Herd {
         for (id, _) in look.machines.iter().filter(|(_, seen)| seen.trouble.is_some()) {
             let ending = self.ledger.read(self.id(), |shelf| shelf.machines.get(id).and_then(|m| m.ending));
             let due = ending.is_none_or(|e| e.stage == Stage::Asked || now().since(e.at) >= again);
-            if due && let Err(error) = self.end(look, id).await {
-                tracing::warn!(machine = %id, %error, "a machine that could not be made cannot be ended");
+            if !due {
+                continue;
+            }
+            match self.end(look, id).await {
+                Ok(()) => {}
+                Err(error) if error.code == NO_ANSWER => {
+                    tracing::debug!(machine = %id, %error, "the end of a machine that could not be made");
+                }
+                Err(error) => {
+                    tracing::warn!(machine = %id, %error, "a machine that could not be made cannot be ended")
+                }
             }
         }
     }
@@ -143,13 +155,16 @@ impl Herd {
         }
         let target = self.server.client.target(self.id()).await?;
         let to = (target - overdue).max(wanted - overdue + broken).max(0);
-        let done_before = lowering.is_some_and(|lowering| target <= lowering.to);
-        let by = if done_before { 0 } else { target - to };
-        let mut moved = 0;
-        if overdue > 0 && by > 0 {
-            self.ledger
-                .change(self.id(), move |shelf| shelf.lowering = Some(Lowering { to }))
-                .await?;
+        let done_before = lowering.filter(|lowering| target <= lowering.to);
+        let mut moved = done_before.map_or(0, |lowering| -lowering.by);
+        let by = target - to;
+        let settle = millis(self.timing.settle);
+        if done_before.is_none() && lowering.is_some_and(|lowering| now.since(lowering.at) < settle) {
+            return Ok(()); // it may still be heard
+        }
+        if done_before.is_none() && overdue > 0 && by > 0 {
+            let intent = Lowering { to, by, at: now };
+            self.ledger.change(self.id(), move |shelf| shelf.lowering = Some(intent)).await?;
             match self.server.client.decrease(self.id(), by).await {
                 Ok(()) => moved = -by,
                 // Asked again at the next turn, unless the size has fallen.
@@ -168,16 +183,19 @@ impl Herd {
         self.ledger.change(self.id(), over).await
     }
 
-    /// Asks for as many more as launches wait for and are not coming.
+    /// Asks for as many more as launches wait for and are not coming. What is overdue is asked for no more.
     async fn level(&self, look: &Look) -> Result<(), ProviderError> {
-        if self.ledger.read(self.id(), |shelf| shelf.waiting()) == 0 {
+        let (after, now) = (millis(self.timing.give_up_after), now());
+        if self.ledger.read(self.id(), |shelf| shelf.waiting() - shelf.overdue(after, now)) == 0 {
             return Ok(());
         }
         let target = self.server.client.target(self.id()).await?;
-        let (now, settle) = (now(), millis(self.timing.settle));
+        let settle = millis(self.timing.settle);
         let (size, broken, missing) = self.ledger.read(self.id(), |shelf| {
-            let (size, broken) = (shelf.size(target, now, settle), shelf.broken(look));
-            (size, broken, (shelf.wanted(look) - (size - broken)).clamp(0, shelf.waiting()))
+            let (size, broken, overdue) =
+                (shelf.size(target, now, settle), shelf.broken(look), shelf.overdue(after, now));
+            let missing = shelf.wanted(look) - overdue - (size - broken);
+            (size, broken, missing.clamp(0, shelf.waiting() - overdue))
         });
         if missing == 0 {
             return Ok(());
@@ -191,7 +209,8 @@ impl Herd {
         // Where something broken makes room soon, a launch waits for it.
         let too_many = missing - by - broken;
         if too_many > 0 {
-            let text = format!("group {} has its {} machines; raise its bound at the server", self.id(), bounds.max);
+            let text =
+                format!("group {} has its {} machines; raise its bound at the server", self.id(), bounds.max);
             self.refuse(too_many, Why::Full, FailureClass::Quota, text).await?;
         }
         if by > 0 { self.raise(size + by, by, now).await } else { Ok(()) }
@@ -244,22 +263,30 @@ impl Herd {
         ending.is_some_and(|e| e.stage == Stage::Accepted && now().since(e.at) < again)
     }
 
-    /// Asks for the end of one machine that is listed. A repeated call would lower the group's size again at some
-    /// servers, and a healthy machine would go: what may have been heard is looked for in the size first.
+    /// Asks for the end of one machine that is listed. A repeated call would lower the group's size again at
+    /// some servers, and a healthy machine would go: what may have been heard is looked for in the size
+    /// first.
     async fn end(&self, look: &Look, id: &CloudId) -> Result<(), ProviderError> {
         let target = self.server.client.target(self.id()).await?;
         let (key, now, again) = (id.clone(), now(), millis(self.timing.ask_again_after));
         let look = look.clone();
-        let ask = move |shelf: &mut Shelf| step(shelf, &look, &key, target, now, again);
+        let settle = millis(self.timing.settle);
+        let ask = move |shelf: &mut Shelf| step(shelf, &look, &key, target, now, (settle, again));
         match self.ledger.change(self.id(), ask).await? {
             Step::Done => return Ok(()),
             Step::Stuck => {
                 let text = format!(
-                    "{id}: its end was accepted {again} ago or longer, and group {} no longer counts it, but it is \
-                     still listed; look at it in the cloud",
+                    "{id}: its end was accepted, group {} counts it no more, and it is still \
+                     listed after {again}; look at it in the cloud",
                     self.id()
                 );
                 return Err(refuse(FailureClass::Transient, STILL_THERE, text));
+            }
+            Step::Wait => {
+                let text = format!(
+                    "{id}: its end was asked for and not answered; it is seen within {settle}, or asked again"
+                );
+                return Err(refuse(FailureClass::Transient, NO_ANSWER, text));
             }
             Step::Call => {}
         }
@@ -286,7 +313,7 @@ fn step(
     id: &CloudId,
     target: i64,
     now: Timestamp,
-    again: Millis,
+    (settle, again): (Millis, Millis),
 ) -> Step {
     let (moved, wanted) = (shelf.moved, shelf.wanted(look));
     let Some(machine) = shelf.machines.get_mut(id) else { return Step::Done };
@@ -303,6 +330,7 @@ fn step(
             note_end(shelf, id, Stage::Accepted, now);
             return Step::Done;
         }
+        Some(ending) if ending.stage == Stage::Asked && now.since(ending.at) < settle => return Step::Wait,
         _ => {}
     }
     machine.ending = Some(Ending { stage: Stage::Asked, at: now, target, moved });

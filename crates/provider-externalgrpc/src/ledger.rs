@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// What this version writes.
@@ -25,8 +25,8 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// It cannot be read.
     fn load(&self) -> io::Result<Option<Vec<u8>>>;
-    /// Keeps this in place of what is there: after a crash at any moment one of the two is loaded, and once it has
-    /// answered this one.
+    /// Keeps this in place of what is there: after a crash at any moment one of the two is loaded, and once
+    /// it has answered this one.
     ///
     /// # Errors
     /// It may or may not be kept.
@@ -42,8 +42,8 @@ pub struct FileStorage {
 }
 
 impl FileStorage {
-    /// Takes the file over; its directory is made if it is not there. Waits up to 2 s for another Ostler that is
-    /// just leaving.
+    /// Takes the file over; its directory is made if it is not there. Waits up to 2 s for another Ostler that
+    /// is just leaving.
     ///
     /// # Errors
     /// `OSTLER-P302` it cannot be used, `OSTLER-P303` another Ostler uses it.
@@ -99,13 +99,24 @@ impl Storage for FileStorage {
 }
 
 /// The book, and where it is kept. A clone is the same.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Ledger {
     storage: Arc<dyn Storage>,
     /// Readers never wait for the disk.
     book: Arc<RwLock<Arc<Book>>>,
     writing: Arc<Mutex<()>>,
+    queue: Arc<Mutex<Vec<Change>>>,
 }
+
+/// A change that waits to be made.
+struct Change {
+    group: String,
+    apply: Box<dyn FnOnce(&mut Shelf) + Send>,
+    outcome: Outcome,
+}
+
+/// Whether a change is on disk; `None` until it was tried.
+type Outcome = Arc<Mutex<Option<Result<(), String>>>>;
 
 impl Ledger {
     /// Reads what is there.
@@ -114,7 +125,8 @@ impl Ledger {
             None => Book { format: FORMAT, ..Book::default() },
             Some(bytes) => read(&bytes).map_err(|why| unusable(place, &why))?,
         };
-        Ok(Self { storage, book: Arc::new(RwLock::new(Arc::new(book))), writing: Arc::default() })
+        let book = Arc::new(RwLock::new(Arc::new(book)));
+        Ok(Self { storage, book, writing: Arc::default(), queue: Arc::default() })
     }
 
     /// The book as it is on disk.
@@ -130,8 +142,8 @@ impl Ledger {
         }
     }
 
-    /// Changes what it says of a group; on disk when this has ended. A caller that waits no longer stops nothing,
-    /// so a change must be right whenever it comes.
+    /// Changes what it says of a group; on disk when this has ended. Changes that come together are written
+    /// together. A caller that waits no longer stops nothing, so a change must be right whenever it comes.
     ///
     /// # Errors
     /// `OSTLER-P304`, transient: nothing follows from the change yet.
@@ -140,34 +152,72 @@ impl Ledger {
         group: &str,
         change: impl FnOnce(&mut Shelf) -> T + Send + 'static,
     ) -> Result<T, ProviderError> {
-        let (ledger, group) = (self.clone(), group.to_owned());
-        let done = tokio::task::spawn_blocking(move || ledger.change_now(group, change));
-        match done.await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(why)) => Err(not_written(&why)),
-            Err(why) => Err(not_written(&why)),
-        }
+        let (answer, outcome) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+        let slot = answer.clone();
+        let apply = Box::new(move |shelf: &mut Shelf| *lock(&slot) = Some(change(shelf)));
+        lock(&self.queue).push(Change { group: group.to_owned(), apply, outcome: outcome.clone() });
+        let ledger = self.clone();
+        let done = tokio::task::spawn_blocking(move || ledger.write(&outcome)).await;
+        let done = done.map_err(|why| why.to_string()).and_then(|written| written);
+        let answer = lock(&answer).take();
+        done.and_then(|()| answer.ok_or_else(|| "it was not tried".into())).map_err(|why| not_written(&why))
     }
 
-    fn change_now<T>(&self, group: String, change: impl FnOnce(&mut Shelf) -> T) -> io::Result<T> {
-        let _one = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = self.book();
-        let mut shelf = old.groups.get(&group).cloned().unwrap_or_default();
-        let answer = change(&mut shelf);
-        if old.groups.get(&group) == Some(&shelf) {
-            return Ok(answer);
+    /// Makes the changes that wait, until the one with this outcome is made.
+    fn write(&self, outcome: &Outcome) -> Result<(), String> {
+        let _one = lock(&self.writing);
+        if let Some(done) = lock(outcome).take() {
+            return done;
         }
-        let mut new = Book::clone(&old);
-        new.groups.insert(group, shelf);
-        self.storage.save(&serde_json::to_vec_pretty(&new)?)?;
-        *self.book.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
-        Ok(answer)
+        let changes = std::mem::take(&mut *lock(&self.queue));
+        let mut new = Book::clone(&self.book());
+        let outcomes: Vec<_> = changes.into_iter().map(|change| change.make(&mut new)).collect();
+        let written = self.keep(new).map_err(|why| why.to_string());
+        for one in &outcomes {
+            *lock(one) = Some(written.clone());
+        }
+        // A change that panicked has taken those with it that waited.
+        lock(outcome).take().unwrap_or_else(|| Err("another change failed".into()))
     }
+
+    fn keep(&self, new: Book) -> io::Result<()> {
+        if *self.book() != new {
+            self.storage.save(&serde_json::to_vec(&new)?)?;
+            *self.book.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
+        }
+        Ok(())
+    }
+}
+
+impl Change {
+    fn make(self, book: &mut Book) -> Outcome {
+        let shelf = book.groups.entry(self.group).or_default();
+        let mut new = Shelf::clone(shelf);
+        (self.apply)(&mut new);
+        if **shelf != new {
+            *shelf = Arc::new(new);
+        }
+        self.outcome
+    }
+}
+
+impl fmt::Debug for Ledger {
+    /// Where it lies; what it says is long.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("storage", &self.storage).finish_non_exhaustive()
+    }
+}
+
+/// Whoever panicked under a lock left whole values: each change is one assignment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn read(bytes: &[u8]) -> Result<Book, io::Error> {
     let odd = |why: String| {
-        io::Error::other(format!("{why}; give the file that Ostler wrote, or remove it and lose whose is what"))
+        io::Error::other(format!(
+            "{why}; give the file that Ostler wrote, or remove it and lose whose is what"
+        ))
     };
     let book: Book = serde_json::from_slice(bytes).map_err(|why| odd(why.to_string()))?;
     if book.format != FORMAT {

@@ -8,7 +8,8 @@ use ostler_model::{CloudId, CloudPhase, FailureClass};
 use ostler_provider::ProviderError;
 use std::collections::BTreeMap;
 
-/// Machines of a group at most; an answer with more is refused. The largest Kubernetes clusters have a tenth of it.
+/// Machines of a group at most; an answer with more is refused. The largest Kubernetes clusters have a tenth
+/// of it.
 pub(crate) const MACHINES_MAX: usize = 50_000;
 /// Bytes of a machine's id at most.
 const ID_MAX: usize = 1_024;
@@ -77,4 +78,52 @@ fn seen(instance: &Instance) -> Seen {
         text: format!("{}: {}", cut(&info.error_code), cut(&info.error_message)),
     });
     Seen { phase, trouble }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{InstanceErrorInfo, InstanceStatus};
+    use expect_test::expect;
+
+    fn instance(id: &str, state: i32, code: &str) -> Instance {
+        let error_info = (!code.is_empty()).then(|| InstanceErrorInfo {
+            error_code: code.into(),
+            error_message: "why\nit failed".into(),
+            instance_error_class: 1,
+        });
+        Instance { id: id.into(), status: Some(InstanceStatus { instance_state: state, error_info }) }
+    }
+
+    #[test]
+    fn states_and_errors_are_understood() {
+        let empty = InstanceErrorInfo { instance_error_class: 1, ..InstanceErrorInfo::default() };
+        let status = InstanceStatus { instance_state: 2, error_info: Some(empty) };
+        let instances = vec![
+            Instance { id: "a-no-status".into(), status: None },
+            instance("b-unspecified", 0, ""),
+            instance("c-running", 1, "OLD"),
+            instance("d-creating", 2, ""),
+            instance("e-failed", 2, "STOCKOUT"),
+            instance("f-deleting", 3, "OLD"),
+            instance("g-unknown", 77, ""),
+            Instance { id: "h-empty-code".into(), status: Some(status) },
+        ];
+        let look = look("g", instances).expect("not too many");
+        let lines = look.machines.iter().map(|(id, seen)| {
+            let trouble = seen.trouble.as_ref().map(|t| format!(" {:?} {}", t.class, t.text));
+            format!("{id}: {:?}{}\n", seen.phase, trouble.unwrap_or_default())
+        });
+        expect![[r#"
+            a-no-status: Running
+            b-unspecified: Running
+            c-running: Running
+            d-creating: Pending
+            e-failed: Pending OutOfCapacity STOCKOUT: why it failed
+            f-deleting: Stopping
+            g-unknown: Running
+            h-empty-code: Pending
+        "#]]
+        .assert_eq(&lines.collect::<String>());
+    }
 }

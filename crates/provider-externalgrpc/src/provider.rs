@@ -50,11 +50,12 @@ impl Drop for Janitor {
 }
 
 impl ExternalGrpcProvider {
-    /// Takes over the ledger. The server is not asked yet; it may be down. Waits up to 2 s for another Ostler that
-    /// is just leaving. Dropping it leaves all machines as they are.
+    /// Takes over the ledger. The server is not asked yet; it may be down. Waits up to 2 s for another Ostler
+    /// that is just leaving. Dropping it leaves all machines as they are.
     ///
     /// # Errors
-    /// `OSTLER-P301` a knob is wrong, `OSTLER-P302` the ledger cannot be used, `OSTLER-P303` another Ostler has it.
+    /// `OSTLER-P301` a knob is wrong, `OSTLER-P302` the ledger cannot be used, `OSTLER-P303` another Ostler
+    /// has it.
     pub async fn open(config: Config) -> Result<Self, ProviderError> {
         config.check()?;
         let storage = FileStorage::open(&config.state_file).await?;
@@ -69,9 +70,8 @@ impl ExternalGrpcProvider {
         config.check()?;
         let server = Arc::new(Server::new(&config)?);
         let ledger = Ledger::open(storage, &config.state_file)?;
-        let herd = |group: &Group| {
-            Arc::new(Herd::new(group.clone(), config.timing, server.clone(), ledger.clone()))
-        };
+        let herd =
+            |group: &Group| Arc::new(Herd::new(group.clone(), config.timing, server.clone(), ledger.clone()));
         let herds = config.groups.iter().map(herd).collect();
         let core = Arc::new(Core { config, server, ledger, herds });
         let janitor = tokio::spawn(see_to(Arc::downgrade(&core), core.config.timing.poll * POLLS_PER_ROUND));
@@ -228,7 +228,8 @@ impl Provider for ExternalGrpcProvider {
         let herd = self.core.herd_for(spec)?;
         let late = |limit| {
             let group = &herd.group.group;
-            let text = format!("group {group}: {token} is asked for and not seen in {limit:?}; it is waited for");
+            let text =
+                format!("group {group}: {token} is asked for and not seen in {limit:?}; it is waited for");
             refuse(FailureClass::Transient, NOT_SEEN, text)
         };
         self.core.bounded(herd.obtain(Launch::of(spec, token)), late).await
