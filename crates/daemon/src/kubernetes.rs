@@ -47,7 +47,6 @@ fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
         batch_idle: duration(kind.batch_idle),
         batch_max: duration(kind.batch_max),
         rules: kube.drain,
-        schedulers: kube.schedulers,
         pools: config.pools.iter().map(promise).collect(),
         ..Config::default()
     }
