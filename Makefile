@@ -95,6 +95,11 @@ bench-ray: ray-env ## Time planning against Ray's own scheduler (QUICK=1 for a s
 	cargo build --release --package xtask
 	$(RAY)/bin/python tools/ray/bench.py $(if $(QUICK),--quick)
 
+bench-kubernetes: ## Plan nodes for thousands of pods, beside what others were recorded to make of such problems (FILES=DIR for other files)
+	$(call step,building the benchmark)
+	cargo build --release --package xtask
+	python3 tools/bench-kubernetes/bench.py $(CARGO_TARGET_DIR)/release/xtask $(if $(FILES),--files $(FILES))
+
 bench-latency: ray-env ## From a new task to the launch, beside Ray's own autoscaler
 	$(call step,building ostler)
 	cargo build --release --package ostler-cli

@@ -259,7 +259,8 @@ impl<'t> Words<'t> {
     }
 
     fn number<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
-        self.text(key).map(|text| text.parse().unwrap_or_else(|_| panic!("no number for {key}: {}", self.line)))
+        self.text(key)
+            .map(|text| text.parse().unwrap_or_else(|_| panic!("no number for {key}: {}", self.line)))
     }
 
     /// `cpu=`, `mem=`, `pods=`, `gpu=`.
@@ -319,8 +320,7 @@ fn node(name: &str, words: &Words<'_>) -> KubeNode {
     if let Some(zone) = words.text("zone") {
         labels.insert(ZONE.into(), zone.into());
     }
-    let taint =
-        |key: &str| Taint { key: key.into(), value: "".into(), effect: TaintEffect::NoSchedule };
+    let taint = |key: &str| Taint { key: key.into(), value: "".into(), effect: TaintEffect::NoSchedule };
     let limits = words.pairs("volumes.").into_iter();
     KubeNode {
         id: name.into(),
@@ -375,13 +375,10 @@ fn spec(app: &str, words: &Words<'_>) -> PodSpec {
             honor_taints: false,
         }
     };
-    let bears = |key: Option<&str>| Toleration {
-        key: key.map(Into::into),
-        value: None,
-        effect: None,
-        compare: None,
-    };
-    let mut tolerations: Vec<Toleration> = words.text("tolerate").map(|key| bears(Some(key))).into_iter().collect();
+    let bears =
+        |key: Option<&str>| Toleration { key: key.map(Into::into), value: None, effect: None, compare: None };
+    let mut tolerations: Vec<Toleration> =
+        words.text("tolerate").map(|key| bears(Some(key))).into_iter().collect();
     if words.has("tolerate-all") {
         tolerations.push(bears(None));
     }

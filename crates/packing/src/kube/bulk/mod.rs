@@ -16,8 +16,6 @@ mod fill;
 mod open;
 mod renew;
 mod spare;
-#[cfg(test)]
-mod tests;
 mod trim;
 mod worth;
 

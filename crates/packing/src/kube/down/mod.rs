@@ -60,6 +60,8 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
 
 /// How many targets are compared for each pod that moves.
 const WINDOWS: [usize; 3] = [1, 32, 100];
+/// With more pods than this the ways are not tried against each other: each try takes some tenths of a second.
+const MANY_PODS: usize = 40_000;
 
 /// The way of choosing targets by which the dearest machines can go; the first of equals.
 fn best_window(
@@ -69,6 +71,10 @@ fn best_window(
     gate: &Option<Keep>,
     grown: &Grown,
 ) -> usize {
+    let pods: usize = (0..world.problem.machines.len()).map(|machine| world.pods[machine].len()).sum();
+    if pods > MANY_PODS {
+        return WINDOWS[1];
+    }
     let mark = world.ledger.mark();
     let mut best = (0, WINDOWS[0]);
     for window in WINDOWS {

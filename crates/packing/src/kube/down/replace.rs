@@ -48,31 +48,40 @@ pub(super) fn cheaper<'a>(
     {
         return Vec::new();
     }
-    let outdated: Vec<usize> =
-        candidates(world, kept).into_iter().filter(|&machine| world.machine(machine).outdated).take(1).collect();
+    let outdated: Vec<usize> = candidates(world, kept)
+        .into_iter()
+        .filter(|&machine| world.machine(machine).outdated)
+        .take(1)
+        .collect();
     let mut probes = Probes::of(world);
     let base = kept.clone();
     let scene = Scene { values, grown, kept: &base };
+    let mut mover = scene.mover(world, WINDOWS[0]);
     let mut found: Vec<Exchange> = Vec::new();
     if !outdated.is_empty() {
-        found.extend(scene.exchange(world, &mut probes, &outdated));
+        found.extend(exchange(world, &mut mover, &mut probes, &outdated));
     } else if world.problem.policy.consolidate {
         let order = candidates(world, kept);
         let mut size = 2;
         while size / 2 < order.len() {
             let set = &order[..size.min(order.len())];
-            found.extend(scene.exchange(world, &mut probes, set).filter(|one| one.saves_enough(world)));
+            found.extend(exchange(world, &mut mover, &mut probes, set).filter(|one| one.saves_enough(world)));
             size *= 2;
         }
-        for machine in order.iter().take(SINGLES) {
+        let cheapest = world.problem.pools.iter().map(|pool| pool.price).min().unwrap_or_default();
+        let may_save = |&machine: &usize| world.machine(machine).price > cheapest;
+        for machine in &order.iter().copied().filter(may_save).take(SINGLES).collect::<Vec<_>>() {
             let single = core::slice::from_ref(machine);
-            found.extend(scene.exchange(world, &mut probes, single).filter(|one| one.saves_enough(world)));
+            found.extend(
+                exchange(world, &mut mover, &mut probes, single).filter(|one| one.saves_enough(world)),
+            );
         }
         found.sort_by(|a, b| b.saves.cmp(&a.saves).then(a.old.len().cmp(&b.old.len())));
     }
-    let Some(chosen) = found.into_iter().take(8).find(|one| scene.holds(world, one)) else { return Vec::new() };
-    let ripe = outdated == chosen.old
-        || chosen.old.iter().all(|&machine| keep::long_enough(world, machine));
+    let Some(chosen) = found.into_iter().take(8).find(|one| scene.holds(world, one)) else {
+        return Vec::new();
+    };
+    let ripe = outdated == chosen.old || chosen.old.iter().all(|&machine| keep::long_enough(world, machine));
     for &machine in &chosen.old {
         go.unneeded.push(machine);
         kept.insert(machine, if ripe { Keep::ReplacementComing } else { Keep::NotLongEnough });
@@ -105,6 +114,54 @@ fn candidates(world: &World<'_>, kept: &BTreeMap<usize, Keep>) -> Vec<usize> {
     list.into_iter().map(|(_, machine)| machine).collect()
 }
 
+/// The cheapest machines for what of these has no place elsewhere.
+fn exchange(
+    world: &mut World<'_>,
+    mover: &mut Mover,
+    probes: &mut Probes,
+    old: &[usize],
+) -> Option<Exchange> {
+    let mark = world.ledger.mark();
+    let rest = mover.rest(world, old);
+    world.ledger.back_to(mark);
+    let rest = rest?;
+    // Pods that look at other pods are judged one by one afterwards; here they count by their size.
+    let mut groups: BTreeMap<(u32, Vec<i64>), (u32, u64)> = BTreeMap::new();
+    for spec in rest {
+        let key = (world.ledger.nature(spec), world.ledger.request(spec).to_vec());
+        groups.entry(key).or_insert((spec, 0)).1 += 1;
+    }
+    let mut list = Vec::new();
+    for ((_, ask), (spec, count)) in groups {
+        list.push((
+            world.rank[spec as usize],
+            Group { ask, count, kinds: probes.suits(world, spec).clone() },
+        ));
+    }
+    list.sort_by_key(|(rank, _)| *rank);
+    let groups: Vec<Group> = list.into_iter().map(|(_, group)| group).collect();
+    let kinds = fresh::kinds(world, probes);
+    let ask = Ask {
+        groups: &groups,
+        kinds: &kinds,
+        shares: &world.room.groups,
+        total: world.room.total,
+        choice: Choice::Cost,
+    };
+    let packed = bulk::pack(&ask);
+    if packed.unplaced() > 0 {
+        return None;
+    }
+    let mut new: BTreeMap<usize, u64> = BTreeMap::new();
+    for batch in &packed.batches {
+        *new.entry(batch.kind).or_default() += batch.count;
+    }
+    let price: u64 = old.iter().map(|&machine| world.machine(machine).price.0).sum();
+    let costs = u64::try_from(packed.price(&kinds)).unwrap_or(u64::MAX);
+    let new: Vec<(usize, u64)> = new.into_iter().collect();
+    Some(Exchange { old: old.to_vec(), new, saves: price.saturating_sub(costs) })
+}
+
 /// What exchanges are judged by.
 struct Scene<'s> {
     values: &'s Values,
@@ -115,46 +172,6 @@ struct Scene<'s> {
 impl Scene<'_> {
     fn mover(&self, world: &World<'_>, window: usize) -> Mover {
         Mover::of(world, self.values, self.kept, self.grown, window)
-    }
-
-    /// The cheapest machines for what of these has no place elsewhere.
-    fn exchange(&self, world: &mut World<'_>, probes: &mut Probes, old: &[usize]) -> Option<Exchange> {
-        let mark = world.ledger.mark();
-        let rest = self.mover(world, WINDOWS[0]).rest(world, old);
-        world.ledger.back_to(mark);
-        let rest = rest?;
-        // Pods that look at other pods are judged one by one afterwards; here they count by their size.
-        let mut groups: BTreeMap<(u32, Vec<i64>), (u32, u64)> = BTreeMap::new();
-        for spec in rest {
-            let key = (world.ledger.nature(spec), world.ledger.request(spec).to_vec());
-            groups.entry(key).or_insert((spec, 0)).1 += 1;
-        }
-        let mut list = Vec::new();
-        for ((_, ask), (spec, count)) in groups {
-            list.push((world.rank[spec as usize], Group { ask, count, kinds: probes.suits(world, spec).clone() }));
-        }
-        list.sort_by_key(|(rank, _)| *rank);
-        let groups: Vec<Group> = list.into_iter().map(|(_, group)| group).collect();
-        let kinds = fresh::kinds(world, probes);
-        let ask = Ask {
-            groups: &groups,
-            kinds: &kinds,
-            shares: &world.room.groups,
-            total: world.room.total,
-            choice: Choice::Cost,
-        };
-        let packed = bulk::pack(&ask);
-        if packed.unplaced() > 0 {
-            return None;
-        }
-        let mut new: BTreeMap<usize, u64> = BTreeMap::new();
-        for batch in &packed.batches {
-            *new.entry(batch.kind).or_default() += batch.count;
-        }
-        let price: u64 = old.iter().map(|&machine| world.machine(machine).price.0).sum();
-        let costs = u64::try_from(packed.price(&kinds)).unwrap_or(u64::MAX);
-        let new: Vec<(usize, u64)> = new.into_iter().collect();
-        Some(Exchange { old: old.to_vec(), new, saves: price.saturating_sub(costs) })
     }
 
     /// Would the plan that comes once the new machines are up find all pods of the old ones a place?
@@ -179,7 +196,8 @@ impl Exchange {
     /// Has every pool its minimum once the old machines are gone?
     fn keeps_minimums(&self, world: &World<'_>) -> bool {
         world.problem.pools.iter().enumerate().all(|(pool, option)| {
-            let gone = self.old.iter().filter(|&&machine| world.machine(machine).pool == Some(pool)).count() as u64;
+            let gone =
+                self.old.iter().filter(|&&machine| world.machine(machine).pool == Some(pool)).count() as u64;
             let new = self.new.iter().filter(|(of, _)| *of == pool).map(|(_, count)| count).sum::<u64>();
             gone == 0 || world.size_of(pool) + new >= gone + u64::from(option.min)
         })
@@ -188,6 +206,9 @@ impl Exchange {
     fn saves_enough(&self, world: &World<'_>) -> bool {
         let price: u64 = self.old.iter().map(|&machine| world.machine(machine).price.0).sum();
         let wanted = u128::from(price) * u128::from(world.problem.policy.min_saving_percent);
-        self.saves > 0 && !self.new.is_empty() && self.keeps_minimums(world) && u128::from(self.saves) * 100 >= wanted
+        self.saves > 0
+            && !self.new.is_empty()
+            && self.keeps_minimums(world)
+            && u128::from(self.saves) * 100 >= wanted
     }
 }

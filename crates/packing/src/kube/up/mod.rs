@@ -45,18 +45,14 @@ pub(super) fn grow(world: &mut World<'_>, waiting: &Waiting) -> Grown {
     let mut probes = probe::Probes::of(world);
     fresh::minimums(world);
     let mut bring: Vec<Vec<Lot>> = Vec::new();
-    let mut hopeless: Vec<Lot> = Vec::new();
     while let Some(mut lots) = levels.next() {
         there::place(world, &mut lots);
         moved.back(world, &mut lots);
         evict::lower(world, &mut lots, &mut levels);
-        let (old, young): (Vec<Lot>, Vec<Lot>) =
-            lots.into_iter().filter(|lot| lot.left() > 0).partition(|lot| lot.brings);
-        hopeless.extend(young);
-        bring.push(old);
+        // Young ones wait for the scheduler to look at them first.
+        bring.push(lots.into_iter().filter(|lot| lot.left() > 0 && lot.brings).collect());
     }
-    hopeless.retain(|lot| lot.brings);
-    hopeless.extend(fresh::bring(world, &mut probes, bring, LaunchCause::Demand));
+    let hopeless = fresh::bring(world, &mut probes, bring, LaunchCause::Demand);
     let (headroom, headroom_short) = headroom::keep(world, &mut probes);
     let unplaced = explain::all(world, &hopeless);
     Grown { stays: moved.stays(), unplaced, headroom_short, headroom }

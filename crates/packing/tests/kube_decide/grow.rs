@@ -1,0 +1,204 @@
+//! Growth: pods that wait bring nodes, and only where a node would help.
+
+use super::check;
+use expect_test::expect;
+
+#[test]
+fn no_fit_no_node_and_the_reason_pool_by_pool() {
+    check(
+        "pool small cpu=4 mem=16
+         pool other cpu=200 mem=400 taint=special
+         pool gone cpu=200 mem=400 closed
+         pods 3 huge cpu=100 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn what_is_up_and_what_is_coming_is_used_first() {
+    check(
+        "pool small cpu=4 mem=16 price=0.2
+         node n1 small
+         node n2 small coming
+         pods 3 run cpu=1 mem=1 on=n1
+         pods 6 web cpu=1 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn machines_on_their_way_out_count_against_the_maximum() {
+    check(
+        "pool small cpu=4 mem=16 max=2
+         node n1 small ending
+         node n2 small
+         pods 4 run cpu=1 mem=1 on=n2
+         pods 8 web cpu=1 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_total_bound_and_a_shared_one_hold() {
+    check(
+        "policy max=3
+         pool a cpu=4 mem=16 price=0.1 group=g groupmax=2
+         pool b cpu=4 mem=16 price=0.2 group=g groupmax=2
+         pool c cpu=4 mem=16 price=0.3
+         pods 5 web cpu=4 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn minimums_are_filled_up_and_used() {
+    check(
+        "pool small cpu=4 mem=16 min=2
+         node n1 small
+         pods 3 web cpu=2 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn placeholders_make_room_and_bring_nodes_for_themselves() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         pods 2 spare cpu=2 mem=1 priority=-1 on=n1
+         pods 1 web cpu=2 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn expendable_pods_leave_and_bring_nothing() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         pods 2 spare cpu=2 mem=1 priority=-100 on=n1
+         pods 2 web cpu=2 mem=1
+         pods 3 waits cpu=2 mem=1 priority=-100",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_higher_priority_has_the_last_machine() {
+    check(
+        "pool small cpu=4 mem=16 max=1
+         pods 1 low cpu=3 mem=1
+         pods 1 high cpu=2 mem=1 priority=100",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_doubtful_pool_is_taken_last() {
+    check(
+        "pool cheap cpu=4 mem=16 price=0.1 doubtful
+         pool dear cpu=4 mem=16 price=0.9 max=1
+         pods 2 web cpu=4 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_expander_cost_takes_the_cheapest_whole() {
+    check(
+        "pool small cpu=2 mem=8 price=0.1
+         pool large cpu=8 mem=32 price=0.3
+         pods 8 web cpu=1 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_expander_priority_takes_the_highest() {
+    check(
+        "policy expander=priority
+         pool cheap cpu=4 mem=16 price=0.1
+         pool dear cpu=4 mem=16 price=0.9 priority=10 max=1
+         pods 2 web cpu=4 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_expander_least_waste_takes_what_fits_best() {
+    check(
+        "policy expander=least-waste
+         pool tight cpu=3 mem=3 price=0.9
+         pool loose cpu=4 mem=16 price=0.1
+         pods 1 web cpu=3 mem=3",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_expander_most_pods_takes_the_largest() {
+    check(
+        "policy expander=most-pods
+         pool small cpu=2 mem=8 price=0.1
+         pool large cpu=8 mem=32 price=0.9
+         pods 8 web cpu=1 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn room_is_kept_free_by_buffers_and_by_pools() {
+    check(
+        "pool a cpu=4 mem=16
+         pool b cpu=4 mem=16 max=1
+         node n1 a
+         pods 1 run cpu=1 mem=1 on=n1
+         headroom 2 cpu=2 mem=1
+         headroom 3 pool=b cpu=2 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn young_pods_wait_and_pods_of_others_are_not_ours() {
+    check(
+        "policy newpods=30
+         pool small cpu=4 mem=16
+         pods 2 young cpu=4 mem=1 age=10
+         pods 1 old cpu=4 mem=1 age=31
+         pods 3 theirs cpu=4 mem=1 scheduler=batch
+         pods 1 device cpu=1 mem=1 unjudged",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_nominated_pod_keeps_its_node() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         pods 2 low cpu=2 mem=1 priority=-1 on=n1 terminating
+         pods 1 high cpu=4 mem=1 nominated=n1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn pods_that_must_be_together_share_a_zone() {
+    check(
+        "pool a cpu=4 mem=16 price=0.2 zone=a
+         pool b cpu=4 mem=16 price=0.2 zone=b
+         pods 6 web cpu=2 mem=1 together=zone",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn ports_of_the_host_bring_a_node_each() {
+    check(
+        "pool small cpu=4 mem=16 max=5
+         node n1 small
+         pods 3 web cpu=0.1 mem=0.1 port=80",
+        &expect![[""]],
+    );
+}

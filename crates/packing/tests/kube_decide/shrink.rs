@@ -1,0 +1,299 @@
+//! Shrinking: what is not needed goes, after what is on it has found a place.
+
+use super::check;
+use expect_test::expect;
+
+#[test]
+fn a_node_goes_only_strictly_under_the_threshold() {
+    check(
+        "policy no-consolidation
+         pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         node n3 small
+         pods 2 a cpu=1 mem=1 on=n1
+         pods 1 b cpu=1.9 mem=1 on=n2
+         pods 3 c cpu=0.7 mem=1 on=n3",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn fragments_are_no_room() {
+    check(
+        "policy no-consolidation
+         pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         node n3 small
+         pods 1 a cpu=1.5 mem=1 on=n1
+         pods 1 b cpu=3 mem=1 on=n2
+         pods 1 c cpu=3 mem=1 on=n3",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn daemons_do_not_make_a_node_used() {
+    check(
+        "policy no-consolidation
+         pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         daemon ds cpu=1.5 mem=1
+         pods 1 a cpu=1 mem=1 on=n1
+         pods 1 b cpu=1.3 mem=1 on=n2",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn pods_that_may_not_move_keep_their_nodes() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         node n3 small
+         node n4 small
+         node n5 small
+         node n6 small
+         pods 1 bare cpu=0.1 mem=0.1 on=n1 bare
+         pods 1 local cpu=0.1 mem=0.1 on=n2 local
+         pods 1 job cpu=0.1 mem=0.1 on=n3 job
+         pods 1 unsafe cpu=0.1 mem=0.1 on=n4 unsafe
+         pods 1 guarded cpu=0.1 mem=0.1 on=n5
+         budget guarded allowed=0
+         pods 1 covered cpu=0.1 mem=0.1 on=n6
+         budget covered allowed=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn time_annotations_and_failures_keep_a_node() {
+    check(
+        "policy unneeded=600
+         pool small cpu=4 mem=16
+         node n1 small unneeded=599
+         node n2 small unneeded=600
+         node n3 small held
+         node n4 small failed
+         node n5 small notready=1199
+         node n6 small notready=1200",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_pool_keeps_its_minimum() {
+    check(
+        "pool small cpu=4 mem=16 min=2
+         node n1 small
+         node n2 small
+         node n3 small",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn nothing_goes_while_a_pod_waits_that_could_run() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         pods 1 run cpu=1 mem=1 on=n1
+         pods 1 web cpu=3 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn hopeless_pods_do_not_freeze_savings() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         pods 5 huge cpu=100 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn strictly_every_pod_that_waits_freezes_them() {
+    check(
+        "policy strict
+         pool small cpu=4 mem=16
+         node n1 small
+         pods 5 huge cpu=100 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn quiet_after_a_node_came() {
+    check(
+        "policy quiet=10
+         pool small cpu=4 mem=16
+         node n1 small",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn drains_have_a_budget_for_each_zone() {
+    check(
+        "policy drains=1 per=zone loaded
+         pool a cpu=4 mem=16 zone=a
+         pool b cpu=4 mem=16 zone=b
+         node a1 a
+         node a2 a
+         node a3 a
+         node b1 b
+         node b2 b
+         node keep b
+         pods 1 x cpu=0.5 mem=1 on=a1
+         pods 1 x cpu=0.5 mem=1 on=a2
+         pods 1 x cpu=0.5 mem=1 on=b1
+         pods 4 y cpu=0.6 mem=1 on=keep",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn room_that_is_kept_free_stays() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         pods 1 x cpu=1 mem=1 on=n1
+         headroom 2 cpu=3 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn promised_room_is_promised_once() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small
+         node n2 small
+         node n3 small
+         pods 1 a cpu=1.5 mem=1 on=n1
+         pods 1 b cpu=1.5 mem=1 on=n2
+         pods 1 c cpu=2 mem=1 on=n3",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn several_nodes_for_a_cheaper_one() {
+    check(
+        "pool small cpu=2 mem=8 price=0.2
+         pool large cpu=8 mem=32 price=0.4
+         node n1 small
+         node n2 small
+         node n3 small
+         pods 1 a cpu=1.8 mem=1 on=n1
+         pods 1 b cpu=1.8 mem=1 on=n2
+         pods 1 c cpu=1.8 mem=1 on=n3",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_saving_that_is_too_small_is_none() {
+    check(
+        "pool old cpu=4 mem=16 price=1
+         pool new cpu=4 mem=16 price=0.86
+         node n1 old
+         pods 1 a cpu=3 mem=1 on=n1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn the_old_go_once_the_new_are_up() {
+    check(
+        "pool large cpu=16 mem=64 price=0.8
+         pool small cpu=2 mem=8 price=0.1
+         node n1 large
+         node n2 small coming replaces
+         pods 1 job cpu=1 mem=1 on=n1",
+        &expect![[""]],
+    );
+    check(
+        "pool large cpu=16 mem=64 price=0.8
+         pool small cpu=2 mem=8 price=0.1
+         node n1 large
+         node n2 small replaces
+         pods 1 job cpu=1 mem=1 on=n1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_leaving_node_stays_if_its_pods_have_no_place_any_more() {
+    check(
+        "pool small cpu=4 mem=16 max=2
+         node n1 small leaving=underused
+         node n2 small
+         pods 1 a cpu=1 mem=1 on=n1
+         pods 4 b cpu=1 mem=1 on=n2",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn a_leaving_node_stays_if_its_room_is_wanted() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small leaving=empty
+         pods 1 web cpu=1 mem=1",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn machines_on_their_way_that_nothing_needs_are_withdrawn() {
+    check(
+        "pool small cpu=4 mem=16 min=1
+         node n1 small coming
+         node n2 small coming
+         node n3 small",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn more_than_the_maximum_goes_as_its_pods_find_room() {
+    check(
+        "policy unneeded=600
+         pool small cpu=4 mem=16 max=1
+         node n1 small
+         node n2 small
+         pods 2 a cpu=1 mem=1 on=n1
+         pods 1 b cpu=1 mem=1 on=n2",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn outdated_machines_are_replaced_before_they_go() {
+    check(
+        "pool small cpu=4 mem=16
+         node n1 small outdated
+         node n2 small
+         pods 3 a cpu=1 mem=1 on=n1
+         pods 3 b cpu=1 mem=1 on=n2",
+        &expect![[""]],
+    );
+}
+
+#[test]
+fn nothing_goes_where_removing_is_off() {
+    check(
+        "policy keep-all
+         pool small cpu=4 mem=16
+         node n1 small",
+        &expect![[""]],
+    );
+}
