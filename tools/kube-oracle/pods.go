@@ -5,12 +5,14 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // makePod makes a pod of a few containers that asks for each kind of thing with this chance, as the API server would
 // hold it.
 func (w *world) makePod(name string, percent int) *v1.Pod {
 	pod := &v1.Pod{ObjectMeta: meta(pick(w, spaces...), name)}
+	pod.UID = types.UID(name)
 	pod.Labels = map[string]string{"app": pick(w, "web", "db"), "rev": pick(w, "1", "2")}
 	if w.chance(30) {
 		pod.Labels["tier"] = pick(w, "gold", "silver")
@@ -61,7 +63,7 @@ func (w *world) containers(pod *v1.Pod) {
 		return list
 	}
 	container := func(name string, big bool) v1.Container {
-		return v1.Container{Name: name, Image: "i", Resources: v1.ResourceRequirements{Requests: requests(big)}}
+		return v1.Container{Name: name, Resources: v1.ResourceRequirements{Requests: requests(big)}}
 	}
 	pod.Spec.Containers = []v1.Container{container("c0", true)}
 	if w.chance(35) {

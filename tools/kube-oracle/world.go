@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -10,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // world is one line of the output. The order of `Nodes` and `Probes` is that of the verdicts.
@@ -89,9 +89,7 @@ func some[T any](w *world, percent int, of ...T) []T {
 }
 
 func meta(namespace, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
-		Namespace: namespace, Name: name, UID: types.UID("uid-" + namespace + "-" + name), CreationTimestamp: when,
-	}
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: when}
 }
 
 func quantity(text string) resource.Quantity { return resource.MustParse(text) }
@@ -102,7 +100,7 @@ func newWorld(seed int64, small bool) *world {
 	w := &world{Seed: seed, r: rand.New(rand.NewSource(seed))}
 	nodes, pods, probes := 4+w.r.Intn(7), w.r.Intn(16), 8
 	if small {
-		nodes, pods, probes = 5+w.r.Intn(3), 2+w.r.Intn(8), 8
+		nodes, pods, probes = 6+w.r.Intn(3), 2+w.r.Intn(7), 7
 	}
 	if w.chance(15) {
 		w.Off = some(w, 20, "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
@@ -141,7 +139,33 @@ func newWorld(seed int64, small bool) *world {
 	for i := range probes {
 		w.Probes = append(w.Probes, w.makePod(fmt.Sprintf("probe%d", i), 45))
 	}
+	w.prune()
 	return w
+}
+
+// prune leaves out claims and volumes that no pod has to do with.
+func (w *world) prune() {
+	used, byHand := map[string]bool{}, false
+	for _, pod := range append(append([]*v1.Pod{}, w.Pods...), w.Probes...) {
+		for _, volume := range pod.Spec.Volumes {
+			if claim := volume.PersistentVolumeClaim; claim != nil {
+				used[pod.Namespace+"/"+claim.ClaimName] = true
+			} else if volume.Ephemeral != nil {
+				used[pod.Namespace+"/"+pod.Name+"-"+volume.Name] = true
+			}
+		}
+	}
+	w.Claims = slices.DeleteFunc(w.Claims, func(claim *v1.PersistentVolumeClaim) bool {
+		name := claim.Namespace + "/" + claim.Name
+		byHand = byHand || used[name] && claim.Name == "new-by-hand"
+		return !used[name]
+	})
+	w.Volumes = slices.DeleteFunc(w.Volumes, func(volume *v1.PersistentVolume) bool {
+		if volume.Spec.StorageClassName == "by-hand" {
+			return !byHand
+		}
+		return !used[volume.Spec.ClaimRef.Namespace+"/"+volume.Spec.ClaimRef.Name]
+	})
 }
 
 var nodeFeatures = []string{"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"}
@@ -186,10 +210,6 @@ func (w *world) makeNode(name string, cordons, taints int) {
 			node.Status.Allocatable["hugepages-2Mi"] = quantity(pick(w, "0", "8Mi"))
 		}
 	}
-	node.Status.Capacity = node.Status.Allocatable
-	node.Status.Conditions = []v1.NodeCondition{{
-		Type: v1.NodeReady, Status: v1.ConditionTrue, LastTransitionTime: when, LastHeartbeatTime: when,
-	}}
 	w.declare(node)
 	w.Nodes = append(w.Nodes, node)
 	if w.chance(80) {

@@ -58,11 +58,12 @@ pub(crate) fn compare(line: &str) -> Result<Outcome, String> {
 }
 
 /// The same answer, and the same filter where the filters were asked one by one (a star: the pod as a whole was turned
-/// away before).
+/// away before). That a claim will find no volume anywhere, we see before the scheduler does.
 fn agrees(ours: &Result<(), Unfit>, theirs: &str) -> bool {
     match (ours, theirs) {
         (Ok(()), "") => true,
         (Ok(()), _) | (Err(_), "") => false,
+        (Err(Unfit::VolumeMissing { .. }), _) => true,
         (Err(why), _) => theirs.starts_with('*') || filters(why).contains(&theirs),
     }
 }
@@ -80,9 +81,6 @@ fn filters(why: &Unfit) -> &'static [&'static str] {
         Unfit::VolumePlace { .. } => &["VolumeBinding", "VolumeZone"],
         Unfit::VolumeLimit { .. } => &["NodeVolumeLimits"],
         Unfit::VolumeInUse { .. } => &["VolumeRestrictions"],
-        Unfit::VolumeMissing { .. } => {
-            &["VolumeBinding", "VolumeZone", "VolumeRestrictions", "NodeVolumeLimits"]
-        }
         Unfit::Feature { .. } => &["NodeDeclaredFeatures"],
         _ => &[],
     }

@@ -190,8 +190,9 @@ fn pool_view(pool: &PoolReport, now: Timestamp) -> PoolView {
     let refusal = pool.last_refusal.as_ref().map(ToString::to_string);
     let trouble = match pool.backing_off_until {
         Some(until) => {
-            let wait = format!("not asked for another {}", span(until.since(now)));
-            Some(refusal.map_or_else(|| wait.clone(), |refusal| format!("{wait}: {refusal}")))
+            // Without a refusal it is its machines that made it rest.
+            let why = refusal.unwrap_or_else(|| Reason::PoolRests { until }.to_string());
+            Some(format!("not asked for another {}: {why}", span(until.since(now))))
         }
         None => refusal.map(|refusal| format!("refused lately: {refusal}")),
     };

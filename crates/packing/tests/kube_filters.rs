@@ -153,6 +153,7 @@ fn node_selector_and_affinity() {
          ask gt gt:gen=4
          ask lt lt:gen=5
          ask nonsense gt:gen=four
+         ask negative gt:gen=-1
          ask two gt:gen=1,2
          ask empty in:zone=
          ask exists exists:gen absent:rack
@@ -174,6 +175,8 @@ fn node_selector_and_affinity() {
             lt b: {node_selector:{label:gen}}
             nonsense a: {node_selector:{label:gen}}
             nonsense b: {node_selector:{label:gen}}
+            negative a: {node_selector:{label:gen}}
+            negative b: {node_selector:{label:gen}}
             two a: {node_selector:{label:gen}}
             two b: {node_selector:{label:gen}}
             empty a: {node_selector:{label:zone}}

@@ -86,7 +86,10 @@ impl Evictor {
         let mut drains = self.cache.drains();
         drains.retain(|drain| !self.given_back.contains_key(&drain.node.node.id));
         drains.retain_mut(|drain| {
-            drain.pods.retain(|pod| !plain(pod).is_of_node());
+            // On a node whose kubelet may be gone, nobody ends what was to be gone by now.
+            let (at, silent) = (now(), drain.node.silent);
+            let gone = |pod: &PodFacts| silent && pod.gone_by.is_some_and(|until| until < at);
+            drain.pods.retain(|pod| !plain(pod).is_of_node() && !gone(pod));
             !drain.pods.is_empty() || drain.odd.is_some()
         });
         drains.sort_by_key(|drain| (drain.node.evict_until, drain.node.node.id.clone()));

@@ -54,6 +54,9 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
 
 type Read<T> = Arc<dyn Fn(Value) -> Result<Option<T>, String> + Send + Sync>;
 
+/// Pods that have ended are of no interest, and there may be many.
+const ALIVE: &str = "status.phase!=Succeeded,status.phase!=Failed";
+
 /// How a kind is read, and where its facts are.
 struct Follow<T> {
     kind: Kind,
@@ -126,7 +129,11 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
     /// Follows until the kind itself is gone (its CRD removed). Otherwise it never ends.
     async fn until_gone(&self, client: &Client, cache: &Cache) {
         let api: Api<Object> = Api::all_with(client.clone(), &self.kind.resource());
-        let stream = watch(api, watcher::Config::default().timeout(WATCH_SECS)).backoff(Pace::default());
+        let mut how = watcher::Config::default().timeout(WATCH_SECS);
+        if self.kind == object::PODS {
+            how = how.fields(ALIVE);
+        }
+        let stream = watch(api, how).backoff(Pace::default());
         let mut stream = std::pin::pin!(stream);
         let mut listed = Named::default();
         while let Some(event) = stream.next().await {

@@ -92,8 +92,8 @@ pub(crate) fn run(race: &Race) -> Result<bool, String> {
 
 /// Checks a plan and prints what it found; `false` if the plan is wrong.
 pub(crate) fn verify(verify: &Verify) -> Result<bool, String> {
-    let verdict = verify::check(&read(&verify.file)?, &read(&verify.plan)?)
-        .map_err(|e| mistake(&verify.file, &e))?;
+    let verdict =
+        verify::check(&read(&verify.file)?, &read(&verify.plan)?).map_err(|e| mistake(&verify.file, &e))?;
     for fault in &verdict.faults {
         println!("FAULT {fault}");
     }
@@ -102,7 +102,8 @@ pub(crate) fn verify(verify: &Verify) -> Result<bool, String> {
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|e| format!("cannot read {}: {e} [XTASK-CASES-FILE]", path.display()))
+    std::fs::read_to_string(path)
+        .map_err(|e| format!("cannot read {}: {e} [XTASK-CASES-FILE]", path.display()))
 }
 
 fn mistake(path: &Path, what: &str) -> String {

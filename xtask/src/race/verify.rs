@@ -200,8 +200,11 @@ fn spread(nodes: &[Node<'_>], apps: &[Value], faults: &mut Vec<String>) {
                 let selected = app["node_selector"].as_object().into_iter().flatten();
                 let mut selected =
                     selected.map(|(key, value)| node.labels.get(&**key).copied() == value.as_str());
-                let value =
-                    if key == "kubernetes.io/hostname" { Some(&*node.name) } else { node.labels.get(key).copied() };
+                let value = if key == "kubernetes.io/hostname" {
+                    Some(&*node.name)
+                } else {
+                    node.labels.get(key).copied()
+                };
                 if let Some(value) = value.filter(|_| selected.all(|holds| holds)) {
                     *counts.entry(value).or_default() += node.apps.get(&n).copied().unwrap_or(0);
                 }

@@ -116,7 +116,9 @@ impl<'a> World<'a> {
     fn find_pods(&mut self) {
         let cluster = self.problem.cluster;
         for (n, pod) in cluster.pods.iter().enumerate() {
-            let Some(node) = pod.node.as_ref().and_then(|name| self.ledger.node(name.as_str())) else { continue };
+            let Some(node) = pod.node.as_ref().and_then(|name| self.ledger.node(name.as_str())) else {
+                continue;
+            };
             if let What::Machine(machine) = self.what[node.0 as usize] {
                 self.pods[machine].push(n as u32);
             }

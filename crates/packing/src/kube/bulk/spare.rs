@@ -29,7 +29,9 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
     let order: Vec<Vec<usize>> = takes.iter().map(|takes| takes.iter().collect()).collect();
     let least: Vec<Vec<i64>> = order
         .iter()
-        .map(|of| (0..width).map(|c| of.iter().map(|&g| groups[g].ask[c]).min().unwrap_or(i64::MAX)).collect())
+        .map(|of| {
+            (0..width).map(|c| of.iter().map(|&g| groups[g].ask[c]).min().unwrap_or(i64::MAX)).collect()
+        })
         .collect();
     let mut active: Vec<usize> = Vec::new();
     let mut free: Vec<i64> = Vec::new();
@@ -56,7 +58,8 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
             });
             let Some((_, group)) = best else { break };
             let ask = &groups[group].ask;
-            let fits = |(&ask, &free): (&i64, &i64)| if ask > 0 { (free / ask).unsigned_abs() } else { u64::MAX };
+            let fits =
+                |(&ask, &free): (&i64, &i64)| if ask > 0 { (free / ask).unsigned_abs() } else { u64::MAX };
             let fits = ask.iter().zip(&free).map(fits).min().unwrap_or(u64::MAX).min(left[group]);
             let count = (fits / 8).max(1);
             free.iter_mut().zip(ask).for_each(|(free, ask)| *free -= ask * count as i64);

@@ -18,8 +18,11 @@ impl Prices {
         let most = |c: usize| machines.iter().map(|(has, _)| has[c]).max().unwrap_or(0).max(1);
         let norm: Vec<i64> = (0..demand.len()).map(most).collect();
         let scaled: Vec<Vec<i64>> = machines.iter().map(|(has, _)| scale(has, &norm)).collect();
-        let rows: Vec<(&[i64], u64)> =
-            scaled.iter().zip(machines).map(|(has, (_, price))| (&**has, (*price).clamp(1, 1 << 36))).collect();
+        let rows: Vec<(&[i64], u64)> = scaled
+            .iter()
+            .zip(machines)
+            .map(|(has, (_, price))| (&**has, (*price).clamp(1, 1 << 36)))
+            .collect();
         let demand: Vec<i128> =
             demand.iter().zip(&norm).map(|(&d, &norm)| (d.max(0) << 20) / i128::from(norm)).collect();
         Self { price: columns(&rows, &demand), norm }
@@ -86,8 +89,11 @@ pub(super) fn columns(machines: &[(&[i64], u64)], demand: &[i128]) -> Vec<i64> {
 /// What the demand is worth at these shares, brought down to where no machine is worth more than it costs.
 fn worth(machines: &[(&[i64], u64)], demand: &[i128], shares: &[u64]) -> u128 {
     let (price, has) = tightest(machines, shares);
-    let wanted: u128 =
-        demand.iter().zip(shares).map(|(&d, &s)| u128::try_from(d).unwrap_or(0).saturating_mul(s.into())).sum();
+    let wanted: u128 = demand
+        .iter()
+        .zip(shares)
+        .map(|(&d, &s)| u128::try_from(d).unwrap_or(0).saturating_mul(s.into()))
+        .sum();
     wanted.saturating_mul(price.into()) / has.max(1)
 }
 

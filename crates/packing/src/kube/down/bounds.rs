@@ -1,9 +1,9 @@
 //! Machines that are too many, or made in a way that is no longer asked for: they go without a timer, but like any
 //! other only if what is on them has a place.
 
+use super::Going;
 use super::moving::{Mover, Stuck};
 use super::order::{self, Values};
-use super::Going;
 use crate::kube::problem::{Keep, RemovalCause, Stage};
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
@@ -17,7 +17,9 @@ pub(super) fn outdated<'a>(
 ) {
     for machine in world.order.clone() {
         let record = world.machine(machine);
-        let Some(pool) = record.pool.filter(|_| record.outdated && !kept.contains_key(&machine)) else { continue };
+        let Some(pool) = record.pool.filter(|_| record.outdated && !kept.contains_key(&machine)) else {
+            continue;
+        };
         if mover.is_target_of_moves(machine) {
             continue;
         }

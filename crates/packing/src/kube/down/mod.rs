@@ -37,25 +37,17 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
     let mut kept: BTreeMap<usize, Keep> =
         (0..problem.machines.len()).filter_map(|machine| Some((machine, facts.keep(machine)?))).collect();
     let gate = keep::gate(problem, !decision.placed.is_empty(), waiting.any);
-    let mut go = Going {
-        sizes: Sizes::of(world),
-        drains: Drains::of(world),
-        gate,
-        removals: Vec::new(),
-        unneeded: Vec::new(),
-        moved: Vec::new(),
-    };
     // Machines that were to leave and stay after all are in use.
     for &machine in &decision.stays {
         kept.insert(machine, Keep::NeededByPending);
     }
     let values = order::Values::of(world);
-    let mut mover = Mover::of(world, &values, &kept, grown);
-    bounds::outdated(world, &mut mover, &mut kept, &mut go);
-    bounds::above(world, &values, &mut mover, &mut kept, &mut go);
-    candidates(world, &values, &mut mover, &mut kept, &mut go);
+    let window = best_window(world, &values, &kept, &gate, grown);
+    let mut go = Going::of(world, gate);
+    let mut mover = Mover::of(world, &values, &kept, grown, window);
+    machines_that_go(world, &values, &mut mover, &mut kept, &mut go);
     coming::unneeded(world, decision, &mut kept, &mut go);
-    decision.replacements = replace::cheaper(world, &values, &mut mover, &mut kept, &mut go, decision);
+    decision.replacements = replace::cheaper(world, &values, grown, &mut kept, &mut go, decision);
     decision.removals = go.removals;
     decision.unneeded = go.unneeded;
     decision.unneeded.sort_unstable();
@@ -64,6 +56,48 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
     decision.moved.sort_unstable();
     let leaves: BTreeSet<usize> = decision.removals.iter().map(|removal| removal.machine).collect();
     decision.kept = kept.into_iter().filter(|(machine, _)| !leaves.contains(machine)).collect();
+}
+
+/// How many targets are compared for each pod that moves.
+const WINDOWS: [usize; 3] = [1, 32, 100];
+
+/// The way of choosing targets by which the dearest machines can go; the first of equals.
+fn best_window(
+    world: &mut World<'_>,
+    values: &order::Values,
+    kept: &BTreeMap<usize, Keep>,
+    gate: &Option<Keep>,
+    grown: &Grown,
+) -> usize {
+    let mark = world.ledger.mark();
+    let mut best = (0, WINDOWS[0]);
+    for window in WINDOWS {
+        let mut go = Going::of(world, gate.clone());
+        let mut mover = Mover::of(world, values, kept, grown, window);
+        machines_that_go(world, values, &mut mover, &mut kept.clone(), &mut go);
+        world.ledger.back_to(mark);
+        let saved: u128 = go.unneeded.iter().map(|&machine| u128::from(world.machine(machine).price.0)).sum();
+        if saved > best.0 {
+            best = (saved, window);
+        }
+        if go.unneeded.len() < 2 {
+            // Nothing to choose between, or hardly so: the next plan sees what is left.
+            break;
+        }
+    }
+    best.1
+}
+
+fn machines_that_go<'a>(
+    world: &mut World<'a>,
+    values: &order::Values,
+    mover: &mut Mover,
+    kept: &mut BTreeMap<usize, Keep>,
+    go: &mut Going<'a>,
+) {
+    bounds::outdated(world, mover, kept, go);
+    bounds::above(world, values, mover, kept, go);
+    candidates(world, values, mover, kept, go);
 }
 
 /// What goes, and what still holds it.
@@ -78,6 +112,17 @@ struct Going<'a> {
 }
 
 impl<'a> Going<'a> {
+    fn of(world: &World<'a>, gate: Option<Keep>) -> Self {
+        Self {
+            sizes: Sizes::of(world),
+            drains: Drains::of(world),
+            gate,
+            removals: Vec::new(),
+            unneeded: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
     /// The machine could go: it goes now, or says what it waits for.
     fn ask(
         &mut self,
@@ -87,8 +132,7 @@ impl<'a> Going<'a> {
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
         self.unneeded.push(machine);
-        let waits_for_machine =
-            moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
+        let waits_for_machine = moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
         if waits_for_machine {
             return Some(Keep::ReplacementComing);
         }
@@ -170,5 +214,8 @@ fn candidates<'a>(
 }
 
 fn is_ready(world: &World<'_>, machine: usize) -> bool {
-    world.machine(machine).node.is_some_and(|at| world.problem.cluster.nodes.get(at).is_some_and(|node| node.ready))
+    world
+        .machine(machine)
+        .node
+        .is_some_and(|at| world.problem.cluster.nodes.get(at).is_some_and(|node| node.ready))
 }

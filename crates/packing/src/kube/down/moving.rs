@@ -37,10 +37,35 @@ pub(super) struct Mover {
     /// How much each pool may still look at, then all of them.
     shares: Vec<u64>,
     work: u64,
+    /// Of so many targets that would do the one is taken whose room is the most like the pod.
+    window: usize,
+}
+
+/// How much the request is of the proportions of what is free: the square of the cosine, in 2^-20.
+fn likeness(ask: &[i64], free: &[i64], has: &[i64]) -> i64 {
+    let part = |amount: i64, c: usize| (i128::from(amount.max(0)) << 20) / i128::from(has[c].max(1));
+    let (mut dot, mut length) = (0_i128, 0_i128);
+    let mut own = 0_i128;
+    for c in 0..2.min(ask.len()) {
+        let (ask, free) = (part(ask[c], c), part(free[c], c));
+        dot += ask * free;
+        length += free * free;
+        own += ask * ask;
+    }
+    if length == 0 || own == 0 {
+        return 0;
+    }
+    i64::try_from((dot * dot / length.max(1) << 20) / own.max(1)).unwrap_or(0)
 }
 
 impl Mover {
-    pub(super) fn of(world: &World<'_>, values: &Values, kept: &BTreeMap<usize, Keep>, grown: &Grown) -> Self {
+    pub(super) fn of(
+        world: &World<'_>,
+        values: &Values,
+        kept: &BTreeMap<usize, Keep>,
+        grown: &Grown,
+        window: usize,
+    ) -> Self {
         let mut targets: Vec<_> = world
             .order
             .iter()
@@ -51,7 +76,7 @@ impl Mover {
                 let stands_in = record.stage == Stage::Coming && record.replaces;
                 let there = record.stage != Stage::Coming;
                 // Those that stay whatever happens cost nothing more; the others are filled from the best on.
-                let stays = kept.contains_key(&machine) && there;
+                let stays = kept.contains_key(&machine);
                 (there || stands_in).then_some(((!stays, -values.gives(machine), rank), node))
             })
             .collect();
@@ -77,6 +102,7 @@ impl Mover {
             headroom,
             shares: alloc::vec![WORK / 2 / pools; world.problem.pools.len()],
             work: WORK / 2,
+            window,
         }
     }
 
@@ -86,7 +112,11 @@ impl Mover {
     }
 
     /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is changed.
-    pub(super) fn empty(&mut self, world: &mut World<'_>, machine: usize) -> Result<Vec<(u32, usize)>, Stuck> {
+    pub(super) fn empty(
+        &mut self,
+        world: &mut World<'_>,
+        machine: usize,
+    ) -> Result<Vec<(u32, usize)>, Stuck> {
         let Some(node) = world.nodes[machine] else { return Ok(Vec::new()) };
         let pool = world.machine(machine).pool.unwrap_or(0);
         let cluster = world.problem.cluster;
@@ -134,8 +164,47 @@ impl Mover {
             What::Opened(_) | What::Nobody => usize::MAX,
         };
         let moves: Vec<(u32, usize)> = moves.into_iter().map(|(pod, node)| (pod, machine_of(node))).collect();
-        moves.iter().for_each(|&(_, target)| self.received[target] = true);
+        for &(_, target) in &moves {
+            if let Some(received) = self.received.get_mut(target) {
+                *received = true;
+            }
+        }
         Ok(moves)
+    }
+
+    /// Takes these machines out, and places of their pods what has a place; what each of the others asks for.
+    pub(super) fn rest(&mut self, world: &mut World<'_>, machines: &[usize]) -> Option<Vec<u32>> {
+        let cluster = world.problem.cluster;
+        let mut specs: Vec<u32> = Vec::new();
+        for &machine in machines {
+            specs.extend(world.movable(machine).map(|pod| cluster.pods[pod as usize].spec));
+            let node = world.nodes[machine]?;
+            if self.headroom.contains_key(&node) {
+                return None;
+            }
+            world.ledger.remove_node(node);
+        }
+        specs.sort_by(|&a, &b| {
+            let key = |spec: u32| (world.ledger.request(spec), world.rank[spec as usize]);
+            key(b).cmp(&key(a))
+        });
+        let mut fresh = Vec::new();
+        let mut rest = Vec::new();
+        for spec in specs {
+            match self.find(world, spec, None, 0, &mut fresh).ok()? {
+                Some(to) => {
+                    world.ledger.place(spec, to);
+                }
+                None => rest.push(spec),
+            }
+        }
+        Some(rest)
+    }
+
+    /// These nodes are targets too, before all others.
+    pub(super) fn prefer(&mut self, nodes: &[NodeIx]) {
+        self.targets.splice(0..0, nodes.iter().copied());
+        self.first.iter_mut().for_each(|first| *first = 0);
     }
 
     /// The first target that takes such a pod. `fresh`: where plain specs were found not to fit in this trial.
@@ -152,6 +221,7 @@ impl Mover {
         let sort = self.sort_of[spec as usize];
         let known = fresh.iter().rev().find(|(other, _)| *other == sort).map(|&(_, at)| at);
         let start = if plain { known.unwrap_or(self.first[sort]) } else { 0 };
+        let (mut best, mut seen) = (None::<(i64, NodeIx)>, 0);
         for at in start..self.targets.len() {
             let node = self.targets[at];
             self.charge(pool, 1)?;
@@ -171,16 +241,23 @@ impl Mover {
                 only.is_none_or(|only| pool_of == Some(only)) && world.ledger.fits(spec, node)
             };
             if fits {
-                if plain {
+                if plain && best.is_none() {
                     fresh.push((sort, at));
                 }
-                return Ok(Some(node));
+                let likeness = likeness(ask, free, world.ledger.capacity(node));
+                if best.is_none_or(|(most, _)| likeness > most) {
+                    best = Some((likeness, node));
+                }
+                seen += 1;
+                if seen >= self.window {
+                    break;
+                }
             }
         }
-        if plain {
+        if plain && best.is_none() {
             fresh.push((sort, self.targets.len()));
         }
-        Ok(None)
+        Ok(best.map(|(_, node)| node))
     }
 
     /// A pool first uses its own share of the work, then what all have together.

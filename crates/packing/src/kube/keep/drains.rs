@@ -104,8 +104,10 @@ mod tests {
         let at = |days: u64, hours: u64| Timestamp(days * DAY + hours * hour);
         // Sundays from 22:00 for four hours; the first Sunday of 1970 was the fourth day.
         let window = Window { days: [6].into(), from: Millis(22 * hour), lasts: Millis(4 * hour) };
-        let seen: Vec<bool> =
-            [at(3, 21), at(3, 22), at(4, 1), at(4, 2), at(10, 23)].iter().map(|&now| is_in(&window, now)).collect();
+        let seen: Vec<bool> = [at(3, 21), at(3, 22), at(4, 1), at(4, 2), at(10, 23)]
+            .iter()
+            .map(|&now| is_in(&window, now))
+            .collect();
         assert_eq!(seen, [false, true, true, false, true]);
         let daily = Window { days: [].into(), from: Millis(23 * hour), lasts: Millis(2 * hour) };
         assert!(is_in(&daily, at(1, 0)) && is_in(&daily, at(1, 23)) && !is_in(&daily, at(1, 1)));

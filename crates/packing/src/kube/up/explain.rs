@@ -25,7 +25,8 @@ pub(super) fn all(world: &mut World<'_>, lots: &[Lot]) -> Vec<Unplaced> {
         let why = known.get(&key).cloned().unwrap_or_default();
         unplaced.push(Unplaced { spec: lot.spec, count: lot.waiting(), why });
     }
-    unplaced.sort_by_key(|one| (core::cmp::Reverse(priority(world, one.spec)), world.rank[one.spec as usize]));
+    unplaced
+        .sort_by_key(|one| (core::cmp::Reverse(priority(world, one.spec)), world.rank[one.spec as usize]));
     unplaced
 }
 

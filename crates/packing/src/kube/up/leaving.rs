@@ -61,14 +61,19 @@ impl Moved {
         for lot in lots.iter_mut() {
             let machines: Vec<usize> = self.gone.keys().copied().collect();
             // By name, not by place.
-            let order: Vec<usize> =
-                world.order.iter().copied().filter(|machine| machines.binary_search(machine).is_ok()).collect();
+            let order: Vec<usize> = world
+                .order
+                .iter()
+                .copied()
+                .filter(|machine| machines.binary_search(machine).is_ok())
+                .collect();
             for machine in order {
                 if lot.left() == 0 {
                     break;
                 }
-                let wanted = !matches!(world.machine(machine).leaving_for, Some(RemovalCause::Unready) | None)
-                    && can_stay(world, machine);
+                let wanted =
+                    !matches!(world.machine(machine).leaving_for, Some(RemovalCause::Unready) | None)
+                        && can_stay(world, machine);
                 let Some(node) = world.nodes[machine].filter(|_| wanted) else { continue };
                 let mark = world.ledger.mark();
                 for &(spec, to) in &self.gone[&machine] {

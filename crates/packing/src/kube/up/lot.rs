@@ -105,7 +105,8 @@ impl Levels {
         let nominated: alloc::collections::BTreeSet<u32> =
             world.placed.iter().map(|&(pod, _)| pod as u32).collect();
         let mut levels = Self::default();
-        let mut pods: Vec<u32> = waiting.ours.iter().copied().filter(|pod| !nominated.contains(pod)).collect();
+        let mut pods: Vec<u32> =
+            waiting.ours.iter().copied().filter(|pod| !nominated.contains(pod)).collect();
         pods.sort_by(|&a, &b| {
             let (one, other) = (&cluster.pods[a as usize], &cluster.pods[b as usize]);
             let key = |pod: &Pod| (world.rank[pod.spec as usize], pod.created_at);

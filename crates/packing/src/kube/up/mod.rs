@@ -8,11 +8,11 @@
 
 mod evict;
 mod explain;
-mod fresh;
+pub(super) mod fresh;
 mod headroom;
 mod leaving;
 mod lot;
-mod probe;
+pub(super) mod probe;
 mod scatter;
 mod there;
 

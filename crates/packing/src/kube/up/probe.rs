@@ -6,15 +6,15 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// What a new machine of each pool is like.
-pub(super) struct Probes {
+pub(in crate::kube) struct Probes {
     /// What is free on one, by pool.
-    pub(super) free: Vec<Vec<i64>>,
+    pub(in crate::kube) free: Vec<Vec<i64>>,
     /// Pools whose labels, taints and features suit a nature of pods.
     suits: BTreeMap<u32, Bits>,
 }
 
 impl Probes {
-    pub(super) fn of(world: &mut World<'_>) -> Self {
+    pub(in crate::kube) fn of(world: &mut World<'_>) -> Self {
         let mark = world.ledger.mark();
         let problem = world.problem;
         let mut free = Vec::with_capacity(problem.pools.len());
@@ -27,7 +27,7 @@ impl Probes {
     }
 
     /// Pools that suit the nature of this spec, room or not.
-    pub(super) fn suits(&mut self, world: &mut World<'_>, spec: u32) -> &Bits {
+    pub(in crate::kube) fn suits(&mut self, world: &mut World<'_>, spec: u32) -> &Bits {
         let nature = world.ledger.nature(spec);
         self.suits.entry(nature).or_insert_with(|| {
             let mark = world.ledger.mark();

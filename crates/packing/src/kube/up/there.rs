@@ -55,7 +55,9 @@ fn targets(world: &World<'_>) -> Vec<NodeIx> {
     let mut list: Vec<(bool, i128, usize, NodeIx)> = list
         .into_iter()
         .enumerate()
-        .map(|(rank, (machine, node))| (world.machine(machine).stage == Stage::Coming, free(node), rank, node))
+        .map(|(rank, (machine, node))| {
+            (world.machine(machine).stage == Stage::Coming, free(node), rank, node)
+        })
         .collect();
     list.sort_unstable();
     let there = list.into_iter().map(|(.., node)| node);
