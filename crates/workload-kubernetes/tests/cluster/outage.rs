@@ -11,7 +11,8 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// What the suite asks of the world. The world's own waits cannot be sent between threads, so they are done beside it.
+/// What the suite asks of the world. The world's own waits cannot be sent between threads, so they are done
+/// beside it.
 enum Ask {
     Idle(oneshot::Sender<NodeId>),
     Busy(oneshot::Sender<NodeId>),
