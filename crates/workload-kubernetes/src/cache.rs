@@ -209,8 +209,8 @@ impl Cache {
         state.facts.buffers.good.values().filter_map(|buffer| buffer.scalable.clone()).collect()
     }
 
-    /// Nodes that are to be emptied, and what is on them, as far as it does not belong to them; pods that cannot be
-    /// read by name.
+    /// Nodes that are to be emptied, and what is on them, as far as it does not belong to them; pods that
+    /// cannot be read by name.
     pub(crate) fn drains(&self) -> Vec<DrainFacts> {
         let state = self.lock();
         if !state.waiting.is_empty() {

@@ -12,7 +12,8 @@ pub type Pools = BTreeMap<PoolId, Promise>;
 /// What a node of a pool is to show before it counts as up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Promise {
-    /// Resources of which it must have some; amounts do not matter, since the kubelet keeps a part for itself.
+    /// Resources of which it must have some; amounts do not matter, since the kubelet keeps a part for
+    /// itself.
     pub resources: Resources,
     /// Taints that it starts with and loses.
     pub startup_taints: Vec<Taint>,
@@ -27,7 +28,8 @@ pub struct Config {
     pub context: Option<String>,
     /// Where Ostler's own objects are: the status ConfigMap and the Lease.
     pub namespace: String,
-    /// After a node was tainted for a drain, the scheduler is given this long to see it before the last check.
+    /// After a node was tainted for a drain, the scheduler is given this long to see it before the last
+    /// check.
     pub settle: Duration,
     /// For how long pods are evicted before a drain is given up, if nobody says another time.
     pub drain_timeout: Duration,
@@ -49,8 +51,9 @@ impl Default for Config {
             kubeconfig: None,
             context: None,
             namespace: "ostler".to_owned(),
-            // The scheduler sees a taint within milliseconds of its watch; a binding that was decided before takes
-            // some more. Karpenter waits 15 s between two simulations, Cluster Autoscaler 5 s after its taint.
+            // The scheduler sees a taint within milliseconds of its watch; a binding that was decided
+            // before takes some more. Karpenter waits 15 s between two simulations, Cluster Autoscaler 5 s
+            // after its taint.
             settle: Duration::from_secs(2),
             drain_timeout: Duration::from_secs(15 * 60),
             batch_idle: Duration::from_secs(1),

@@ -1,11 +1,12 @@
 //! Letting a node go, and taking it back. Level-driven: all that is known of a drain is on the node itself.
 //!
-//! 1. The node is tainted, so that no more pods come. A taint alone is a drain that is being checked; whoever finds
-//!    one without going on (a crash) takes it back.
+//! 1. The node is tainted, so that no more pods come. A taint alone is a drain that is being checked;
+//!    whoever finds one without going on (a crash) takes it back.
 //! 2. The scheduler is given time to see it.
-//! 3. What is on the node is read afresh. If it may not be moved, the taint goes again, and the answer is no.
-//! 4. The go-mark says until when pods are evicted. From here on the evictor (`evict`) does the rest, also after a
-//!    restart.
+//! 3. What is on the node is read afresh. If it may not be moved, the taint goes again, and the answer is
+//!    no.
+//! 4. The go-mark says until when pods are evicted. From here on the evictor (`evict`) does the rest, also
+//!    after a restart.
 //!
 //! Taints and cordons of others are never touched; each change holds only for the node as it was read.
 
@@ -39,8 +40,8 @@ impl Marks {
         Self(Api::all_with(client, &object::NODES.resource()))
     }
 
-    /// Changes a node to what `change` makes of it, once more if somebody else changes it meanwhile. `None` from
-    /// `change`: it is well as it is. Answers the node as it was read last, `None` if it is not there.
+    /// Changes a node to what `change` makes of it, once more if somebody else changes it meanwhile. `None`
+    /// from `change`: it is well as it is. Answers the node as it was read last, `None` if it is not there.
     async fn edit(
         &self,
         node: &NodeId,

@@ -1,8 +1,8 @@
 //! The evictor: empties every node that has our taint and our go-mark, whoever set them and when.
 //!
-//! Pods of the lowest priority go first, the next ones once these have gone. A budget that allows no more is waited
-//! for until the mark's time; then, or when a pod comes that may not be moved, the node goes back to work and an event
-//! says why. What belongs to the node (mirror pods, DaemonSets) stays.
+//! Pods of the lowest priority go first, the next ones once these have gone. A budget that allows no more
+//! is waited for until the mark's time; then, or when a pod comes that may not be moved, the node goes back
+//! to work and an event says why. What belongs to the node (mirror pods, DaemonSets) stays.
 
 use crate::cache::{Cache, DrainFacts};
 use crate::drain::{Marks, plain};

@@ -28,11 +28,12 @@ impl fmt::Debug for KubernetesWorkload {
 }
 
 impl KubernetesWorkload {
-    /// Reads the kubeconfig and starts watching; call it in a tokio runtime. A cluster that cannot be reached is no
-    /// error here: the looks tell.
+    /// Reads the kubeconfig and starts watching; call it in a tokio runtime. A cluster that cannot be
+    /// reached is no error here: the looks tell.
     pub fn start(config: Config) -> Result<Self, WorkloadError> {
         let odd = |why: String| WorkloadError::new(FailureClass::Transient, "kubernetes.start", why);
-        // The constructors of a configuration are async, though nothing in them waits for long; here nobody is.
+        // The constructors of a configuration are async, though nothing in them waits for long; here nobody
+        // is.
         let found = std::thread::scope(|scope| {
             let wait = || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -1,9 +1,9 @@
-//! One of several Ostlers leads: the one that holds the Lease. Each time it changes hands its count of transitions
-//! rises, and that count is the leader's term: whoever fences what he writes by the term shuts out every leader of
-//! before, also one that was asleep and does not know.
+//! One of several Ostlers leads: the one that holds the Lease. Each time it changes hands its count of
+//! transitions rises, and that count is the leader's term: whoever fences what he writes by the term shuts
+//! out every leader of before, also one that was asleep and does not know.
 //!
-//! Clocks of different hosts are never compared: a Lease has run out if it was not renewed for its whole length by our
-//! own clock.
+//! Clocks of different hosts are never compared: a Lease has run out if it was not renewed for its whole
+//! length by our own clock.
 
 use crate::client::{client, found};
 use crate::config::Config;
@@ -49,8 +49,8 @@ impl Held {
         self.term
     }
 
-    /// Waits until it is not ours any more: somebody has taken it over, or it could not be renewed for two thirds of
-    /// its length, so that we stop before anybody else may begin.
+    /// Waits until it is not ours any more: somebody has taken it over, or it could not be renewed for two
+    /// thirds of its length, so that we stop before anybody else may begin.
     pub async fn lost(&self) {
         let mut lost = self.lost.clone();
         let _ = lost.wait_for(|lost| *lost).await; // the task's end is the loss, too
@@ -74,7 +74,8 @@ impl Drop for Held {
 }
 
 impl Lease {
-    /// Waits until the Lease is ours. Trouble with the API server is waited out; what waiting does not help is an error.
+    /// Waits until the Lease is ours. Trouble with the API server is waited out; what waiting does not help
+    /// is an error.
     pub async fn hold(&self, config: &Config) -> Result<Held, WorkloadError> {
         let client = client(found(config).await?)?;
         let leases = Api::namespaced(client, &config.namespace);

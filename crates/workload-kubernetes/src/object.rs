@@ -1,5 +1,5 @@
-//! An object of any kind as JSON, with just enough of its metadata to be watched. Decoding it cannot fail, so that one
-//! malformed object costs itself alone and never a list or a watch.
+//! An object of any kind as JSON, with just enough of its metadata to be watched. Decoding it cannot fail,
+//! so that one malformed object costs itself alone and never a list or a watch.
 
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope, ObjectMeta};

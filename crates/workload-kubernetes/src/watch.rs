@@ -1,5 +1,5 @@
-//! Watches: one task for each kind keeps the cache up. A list replaces all that is known of the kind, so a restart of
-//! the API server and a history that is gone (410) are survived by listing again.
+//! Watches: one task for each kind keeps the cache up. A list replaces all that is known of the kind, so a
+//! restart of the API server and a history that is gone (410) are survived by listing again.
 
 use crate::cache::Cache;
 use crate::config::Config;
@@ -20,8 +20,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_stream::StreamExt;
 
-/// The API server ends a watch after this long, in seconds, and we make a new one: a connection that died without a
-/// word costs no more.
+/// The API server ends a watch after this long, in seconds, and we make a new one: a connection that died
+/// without a word costs no more.
 const WATCH_SECS: u32 = 60;
 /// Between two questions whether the API server is there, and for how long the answer is waited for.
 const HEARTBEAT: Duration = Duration::from_secs(3);

@@ -1,5 +1,5 @@
-//! An API server that says what a real one hardly ever does: objects that make no sense, lines that are none, a history
-//! that is gone, a right that is taken away, silence.
+//! An API server that says what a real one hardly ever does: objects that make no sense, lines that are
+//! none, a history that is gone, a right that is taken away, silence.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -172,6 +172,8 @@ async fn objects_that_make_no_sense_cost_themselves_alone() {
         .await;
     server.send(PODS, &event("ADDED", &pod("d", "1"))).await;
     server.sees("the pod after the odd one", |seen| pods(seen) == ["a", "d"]).await;
+    let skipped = server.workload.observe().await.expect("a look").skipped;
+    assert!(skipped.iter().any(|text| text.starts_with("pod default/c: ")), "it is named: {skipped:?}");
     server.send(PODS, "this is no event").await;
     server.send(PODS, &event("MODIFIED", &pod("b", "1"))).await;
     server

@@ -61,7 +61,8 @@ async fn pods_leave_in_waves_within_their_budget_and_land_elsewhere() {
     let workload = world.workload();
     world.status_is(&workload, "wave-1", NodeStatus::Running).await;
 
-    // Somebody who is not us counts: never fewer than two of wave-b, and wave-c stays until wave-b has left.
+    // Somebody who is not us counts: never fewer than two of wave-b, and wave-c stays until wave-b has
+    // left.
     let watched = tokio::spawn({
         let pods: Api<Pod> = Api::namespaced(world.admin.clone(), "default");
         async move {

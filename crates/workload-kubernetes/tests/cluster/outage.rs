@@ -11,7 +11,9 @@ use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
-/// What the suite asks of the world. The world's own waits cannot be sent between threads, so they are done beside it.
+/// What the suite asks of the world. The world's own waits cannot be sent between threads, so they are done
+/// beside it.
+#[derive(Debug)]
 enum Ask {
     Idle(oneshot::Sender<NodeId>),
     Busy(oneshot::Sender<NodeId>),
@@ -27,7 +29,7 @@ struct Asking<'a> {
 impl Asking<'_> {
     async fn ask<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> T {
         let (answer, answered) = oneshot::channel();
-        self.asks.send(ask(answer)).await.ok().expect("the world listens");
+        self.asks.send(ask(answer)).await.expect("the world listens");
         answered.await.expect("an answer")
     }
 }

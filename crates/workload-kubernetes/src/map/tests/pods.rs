@@ -97,7 +97,8 @@ status: {observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 1, desire
 
 #[test]
 fn init_containers_sidecars_and_overhead() {
-    // start: sidecar 100m, then 1 + 100m, then the next sidecar 200m more; running: 500m + 300m; so 1.1 CPU, + 0.25.
+    // start: sidecar 100m, then 1 + 100m, then the next sidecar 200m more; running: 500m + 300m; so 1.1
+    // CPU, + 0.25.
     check(
         r#"
 kind: Pod
