@@ -96,7 +96,10 @@ fn target_facts(status: &WorkloadStatus, facts: &mut Facts) {
             let since = ago(report.at, Some(*accepted_at));
             facts.add(
                 "asked for",
-                &format!("{} workers, {since} (wish {seq}); nothing else since", wish.amount),
+                &format!(
+                    "{} workers, {since} (wish {seq}); it has asked for nothing else since",
+                    wish.amount
+                ),
             );
             if wish.amount.clamp(min, max) != wish.amount {
                 facts.add("clamped", &format!("to {}, from {min} to {max}", wish.amount.clamp(min, max)));
