@@ -86,51 +86,49 @@ fn a_cluster_that_cannot_have_what_it_asked_for() {
     world().check(
         "explain workload:analytics",
         expect![[r#"
-        workload analytics
-          it is seen and planned
+            workload analytics
+              it is seen and planned
 
-          kind                 polars
-          seen                 0.4 s ago
-          planned              0.3 s ago
-          nodes                2
-          machines             5
-          asked for            12 workers, 1 s ago (wish 7); it has asked for nothing else since
-          clamped              to 10, from 1 to 10
-          must stay            i-0000002a-1
-          go first             i-0000002a-2
-          aimed for            10, of which 2 are ready
-          bounds of all pools  1 to 10
-          short of             6 that no pool can give just now
-        --- exit 0
-    "#]],
+              kind                 polars
+              seen                 0.4 s ago
+              planned              0.3 s ago
+              nodes                2
+              machines             5
+              asked for            12 workers, 1 s ago (wish 7); it has asked for nothing else since
+              clamped              to 10, the bounds are 1 and 10
+              must stay            i-0000002a-1
+              go first             i-0000002a-2
+              aimed for            10, of which 2 are ready
+              bounds of all pools  1 to 10
+              short of             6 that no pool can give just now
+            --- exit 0
+        "#]],
     );
     world().check(
         "explain pool:spot",
         expect![[r#"
-        pool spot of analytics
-          not asked for another 9 s: its machines end before or just after their node is up; it rests
+            pool spot of analytics
+              not asked for another 9 s: its machines end before or just after their node is up; it rests
 
-          each machine         nothing
-          bounds               0 to 6
-          asked for            12 workers, 1 s ago (wish 7); it has asked for nothing else since
-          clamped              to 10, from 1 to 10
-          must stay            i-0000002a-1
-          go first             i-0000002a-2
-          aimed for            10, of which 2 are ready
-          bounds of all pools  1 to 10
-          short of             6 that no pool can give just now
-          i-0000002a-1         running for 1 h: whoever asked for workers wants this one kept [kept]
-        --- exit 0
-    "#]],
+              bounds               0 to 6
+              asked for            12 workers, 1 s ago (wish 7); it has asked for nothing else since
+              clamped              to 10, the bounds are 1 and 10
+              must stay            i-0000002a-1
+              go first             i-0000002a-2
+              aimed for            10, of which 2 are ready
+              bounds of all pools  1 to 10
+              short of             6 that no pool can give just now
+              i-0000002a-1         running for 1 h: whoever asked for workers wants this one kept [kept]
+            --- exit 0
+        "#]],
     );
     world().check("explain pool:steady", expect![[r#"
         pool steady of analytics
           not asked for another 4 s: 4 of 4 instances are in use (quota)
 
-          each machine         nothing
           bounds               1 to 4
           asked for            12 workers, 1 s ago (wish 7); it has asked for nothing else since
-          clamped              to 10, from 1 to 10
+          clamped              to 10, the bounds are 1 and 10
           must stay            i-0000002a-1
           go first             i-0000002a-2
           aimed for            10, of which 2 are ready
@@ -188,7 +186,7 @@ fn a_cluster_whose_provider_chooses_itself() {
           planned              0.3 s ago
           nodes                2
           machines             2
-          asked for            2 workers, 59 s ago (wish 3); it has asked for nothing else since
+          asked for            2 workers, 59 s ago (wish 3)
           must stay            i-0000002a-21
           refused              1 workers, 4 s ago, with 1 that must stay: pool fleet cannot spare them, its provider chooses itself
           aimed for            2, of which 2 are ready
@@ -220,16 +218,15 @@ fn a_scheduler_that_does_not_ask() {
     world().check(
         "explain pool:worker --workload quiet",
         expect![[r#"
-        pool worker of quiet
-          it has 1 running
+            pool worker of quiet
+              it has 1 running
 
-          each machine         nothing
-          bounds               0 to 8
-          asked for            1 workers, 14 min 59 s ago (wish 1); it has asked for nothing else since
-          aimed for            1, of which 1 are ready
-          bounds of all pools  0 to 8
-          i-0000002a-11        running for 15 min: one of the number of workers that is aimed for [kept]
-        --- exit 0
-    "#]],
+              bounds               0 to 8
+              asked for            1 workers, 14 min 59 s ago (wish 1); it has asked for nothing else since
+              aimed for            1, of which 1 are ready
+              bounds of all pools  0 to 8
+              i-0000002a-11        running for 15 min: one of the number of workers that is aimed for [kept]
+            --- exit 0
+        "#]],
     );
 }
