@@ -95,6 +95,7 @@ fn workload_text(workload: &WorkloadView, verbose: bool, out: &mut Out) -> io::R
         (None, None) => None,
     };
     out.lines(trouble.iter().map(|trouble| format!("  {trouble}")))?;
+    out.lines(workload.target.iter().map(|target| format!("  {target}")))?;
     out.lines(workload.faults.iter().map(|fault| format!("  Left aside: {fault}")))?;
     part(out, &["POOL", "MIN", "MAX", "MACHINES", "TROUBLE"], workload.pools.iter().map(pool))?;
     let heads: &[&str] = if verbose {
