@@ -2,8 +2,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "what a chore finds goes to the terminal")]
 
 mod bench;
+mod kube_case;
 mod oracle;
 mod policy;
+mod race;
 
 use std::process::ExitCode;
 
@@ -23,12 +25,18 @@ enum Chore {
     Oracle(oracle::Oracle),
     /// Measure how long a policy takes to decide on a case.
     BenchRay(bench::Bench),
+    /// Plan the nodes of a Kubernetes cluster for a scenario file.
+    Race(race::Race),
+    /// Recompute fit, price and pods left of a plan that `race --plan` wrote, from the two files alone.
+    RaceVerify(race::Verify),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().chore {
         Chore::Oracle(oracle) => oracle::run(oracle),
         Chore::BenchRay(bench) => bench::run(&bench),
+        Chore::Race(race) => race::run(&race),
+        Chore::RaceVerify(verify) => race::verify(&verify),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

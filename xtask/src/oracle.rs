@@ -2,11 +2,12 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use ostler_testkit::ray_case::{Case, Verdict};
 
+use crate::kube_case::{self, Outcome};
 use crate::policy::Policy;
 
 /// A scheduler whose decisions were recorded.
@@ -20,22 +21,37 @@ pub(crate) enum Oracle {
         #[arg(long, value_enum, default_value = "ray-exact")]
         policy: Policy,
     },
+    /// The filters of kube-scheduler (`tools/kube-oracle` writes the cases). Ends with the line `N passed, M failed`.
+    Kube {
+        /// Cases, one world a line.
+        file: PathBuf,
+    },
 }
 
 /// Whether all cases passed.
 pub(crate) fn run(oracle: Oracle) -> Result<bool, String> {
-    let Oracle::Ray { file, policy } = oracle;
+    match oracle {
+        Oracle::Ray { file, policy } => ray(&file, policy),
+        Oracle::Kube { file } => kube(&file),
+    }
+}
+
+/// The lines of a file, numbered from one, without empty ones.
+fn lines(file: &Path) -> Result<impl Iterator<Item = Result<(usize, String), String>>, String> {
+    let at = file.display().to_string();
+    let unreadable = move |error| format!("cannot read {at}: {error} [XTASK-CASES-FILE]");
+    let lines = BufReader::new(File::open(file).map_err(&unreadable)?).lines();
+    let numbered = (1..).zip(lines).map(move |(number, line)| Ok((number, line.map_err(&unreadable)?)));
+    Ok(numbered.filter(|line| line.as_ref().map_or(true, |(_, text)| !text.trim().is_empty())))
+}
+
+fn ray(file: &Path, policy: Policy) -> Result<bool, String> {
     let at = file.display();
-    let lines =
-        BufReader::new(File::open(&file).map_err(|e| format!("cannot read {at}: {e} [XTASK-CASES-FILE]"))?);
     let (mut passed, mut failed) = (0, 0);
-    for (number, line) in lines.lines().enumerate() {
-        let line = line.map_err(|e| format!("cannot read {at}: {e} [XTASK-CASES-FILE]"))?;
-        if line.trim().is_empty() {
-            continue;
-        }
+    for line in lines(file)? {
+        let (number, line) = line?;
         let case: Case = serde_json::from_str(&line)
-            .map_err(|e| format!("{at} line {}: no case: {e} [XTASK-CASES-FORMAT]", number + 1))?;
+            .map_err(|e| format!("{at} line {number}: no case: {e} [XTASK-CASES-FORMAT]"))?;
         match policy.judge(&case) {
             Verdict::Passed(notes) => {
                 passed += 1;
@@ -48,5 +64,33 @@ pub(crate) fn run(oracle: Oracle) -> Result<bool, String> {
         }
     }
     println!("{passed} passed, {failed} failed");
+    Ok(failed == 0)
+}
+
+/// A world with a difference is printed whole, so that it can be kept as a case.
+fn kube(file: &Path) -> Result<bool, String> {
+    let at = file.display();
+    let mut sum = Outcome::default();
+    for line in lines(file)? {
+        let (number, line) = line?;
+        let outcome = kube_case::compare(&line)
+            .map_err(|e| format!("{at} line {number}: no case: {e} [XTASK-CASES-FORMAT]"))?;
+        for difference in &outcome.differences {
+            println!("FAILED line {number}: {difference}");
+        }
+        if !outcome.differences.is_empty() {
+            println!("{line}");
+        }
+        sum.pairs += outcome.pairs;
+        sum.fits += outcome.fits;
+        sum.unjudged += outcome.unjudged;
+        sum.differences.extend(outcome.differences);
+        for (filter, count) in outcome.noes {
+            *sum.noes.entry(filter).or_default() += count;
+        }
+    }
+    println!("{} fit; noes: {:?}; not judged: {}", sum.fits, sum.noes, sum.unjudged);
+    let failed = sum.differences.len();
+    println!("{} passed, {failed} failed", sum.pairs - failed);
     Ok(failed == 0)
 }

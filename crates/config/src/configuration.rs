@@ -103,6 +103,8 @@ pub struct PolarsConfig {
     pub rest: Option<PolarsRest>,
     /// Where the service over gRPC listens.
     pub grpc: Option<SocketAddr>,
+    /// Where certificates are, if it is served by TLS.
+    pub tls: Option<PolarsTls>,
     /// The file with the token that callers must send.
     pub token_file: Option<PathBuf>,
     /// Whence callers may come; empty is from anywhere.
@@ -124,6 +126,17 @@ pub struct PolarsRest {
     pub path: String,
     /// The file with such a path that is a secret.
     pub secret_path_file: Option<PathBuf>,
+}
+
+/// Where certificates are. The configuration never holds them itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolarsTls {
+    /// Our certificate.
+    pub certificate_file: PathBuf,
+    /// Its private key.
+    pub key_file: PathBuf,
+    /// Authorities, of one of which callers must have a certificate.
+    pub client_ca_file: Option<PathBuf>,
 }
 
 /// Addresses that begin alike.

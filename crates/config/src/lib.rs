@@ -24,8 +24,8 @@ mod value;
 
 pub use configuration::{
     ApiConfig, Configuration, Deadlines, ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig,
-    LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe, PolarsProbeKind, PolarsRest, PoolConfig,
-    ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig, WorkloadKind,
+    LocalProvider, Network, Overrides, PolarsConfig, PolarsProbe, PolarsProbeKind, PolarsRest, PolarsTls,
+    PoolConfig, ProviderConfig, RayAuth, RayConfig, StoreConfig, WorkloadConfig, WorkloadKind,
 };
 pub use document::{error_table, reference_page, schema};
 pub use mistake::{Code, Mistake, Mistakes, Place, Severity};

@@ -1,7 +1,8 @@
 //! The part of `ostler.yaml` about a Polars cluster.
 
 use crate::configuration::{
-    Network, PolarsConfig, PolarsProbe, PolarsProbeKind, PolarsRest, PoolConfig, WorkloadConfig, WorkloadKind,
+    Network, PolarsConfig, PolarsProbe, PolarsProbeKind, PolarsRest, PolarsTls, PoolConfig, WorkloadConfig,
+    WorkloadKind,
 };
 use crate::environment::Host;
 use crate::general::{PoolParts, Providers, pool_parts};
@@ -68,6 +69,7 @@ fn config(section: &Section<'_, '_>, host: &Host<'_>) -> PolarsConfig {
     let config = PolarsConfig {
         rest: section.has("rest").then(|| rest(&section.section("rest"), host)),
         grpc: section.has("grpc").then(|| listen(&section.section("grpc"))),
+        tls: section.has("tls").then(|| tls(&section.section("tls"), host)),
         token_file: access.get::<String>("token_file").map(|path| host.path(&path)),
         networks: networks(&access),
         insecure: access.need("insecure"),
@@ -85,7 +87,8 @@ fn config(section: &Section<'_, '_>, host: &Host<'_>) -> PolarsConfig {
 
 /// Others than this host may ask only if something keeps strangers out.
 fn check_open(section: &Section<'_, '_>, config: &PolarsConfig) {
-    let guarded = config.token_file.is_some() || !config.networks.is_empty() || config.insecure;
+    let known = config.tls.as_ref().is_some_and(|tls| tls.client_ca_file.is_some());
+    let guarded = known || config.token_file.is_some() || !config.networks.is_empty() || config.insecure;
     let shared = config.rest.as_ref().map(|rest| rest.listen) == config.grpc;
     let rest = config.rest.as_ref().filter(|rest| rest.secret_path_file.is_none() || shared);
     let open = |address: &SocketAddr| !address.ip().is_loopback() && !guarded;
@@ -95,9 +98,17 @@ fn check_open(section: &Section<'_, '_>, config: &PolarsConfig) {
                 "`{}` would listen on {address}, for other hosts, without any protection",
                 section.name_of(key)
             );
-            let hint = "say `access` with `networks` or a `token_file`, for REST a `secret_path_file`, or `insecure: true`";
+            let hint = "say `access` with `networks` or a `token_file`, `tls` with a `client_ca_file`, for REST a `secret_path_file`, or `insecure: true`";
             section.notes.error(Code::OpenApi, section.place(key), message, hint);
         }
+    }
+}
+
+fn tls(section: &Section<'_, '_>, host: &Host<'_>) -> PolarsTls {
+    PolarsTls {
+        certificate_file: host.path(&section.need::<String>("certificate_file")),
+        key_file: host.path(&section.need::<String>("key_file")),
+        client_ca_file: section.get::<String>("client_ca_file").map(|file| host.path(&file)),
     }
 }
 
@@ -189,22 +200,42 @@ fn probe(section: &Section<'_, '_>) -> PolarsProbe {
     PolarsProbe { kind: what, interval, timeout }
 }
 
-/// Services that share an address must lie below paths of their own, and gRPC has none.
+/// Services that share an address must lie below paths of their own, and gRPC has none. A connection is secured
+/// before its first request says what it is for, so they must have the same `tls`.
 pub(crate) fn check_apart(named: &[Named<'_, '_>], workloads: &[WorkloadConfig]) {
     let mut rest = BTreeMap::new();
     let mut grpc = BTreeMap::new();
+    let mut secured = BTreeMap::new();
     for workload in workloads {
         let WorkloadKind::Polars(config) = &workload.kind else { continue };
+        for address in config.rest.iter().map(|rest| rest.listen).chain(config.grpc) {
+            let (other, tls) = secured.entry(address).or_insert((&workload.id, &config.tls));
+            if *tls != &config.tls {
+                clash(
+                    named,
+                    workload,
+                    "tls",
+                    &format!("is not that of `{other}`, which has the same address"),
+                );
+            }
+        }
         let place = config.rest.as_ref().map(|rest| (rest.listen, &rest.path, &rest.secret_path_file));
         let earlier = [
             ("rest", place.and_then(|place| rest.insert(place, &workload.id))),
             ("grpc", config.grpc.and_then(|address| grpc.insert(address, &workload.id))),
         ];
         for (key, other) in earlier.into_iter().filter_map(|(key, other)| Some((key, other?))) {
-            let Some(one) = named.iter().find(|one| one.name == workload.id.as_str()) else { continue };
-            let message = format!("`{}` is where `{other}` is served already", one.section.name_of(key));
-            let hint = "give each its own port, or for REST its own `path`";
-            one.section.notes.error(Code::Conflict, one.section.place(key), message, hint);
+            clash(named, workload, key, &format!("is where `{other}` is served already"));
         }
     }
+}
+
+fn clash(named: &[Named<'_, '_>], workload: &WorkloadConfig, key: &str, what: &str) {
+    let Some(one) = named.iter().find(|one| one.name == workload.id.as_str()) else { return };
+    let message = format!("`{}` {what}", one.section.name_of(key));
+    let hint = match key {
+        "tls" => "give both the same `tls`, or each its own port",
+        _ => "give each its own port, or for REST its own `path`",
+    };
+    one.section.notes.error(Code::Conflict, one.section.place(key), message, hint);
 }

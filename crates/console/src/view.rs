@@ -4,7 +4,7 @@ use crate::read_model::JournalLine;
 use crate::words::{Why, ago, span, unfit};
 use ostler_lifecycle::StateName;
 use ostler_model::{Bundle, Demand, LaunchCause, Node, NodeStatus, Task, Timestamp};
-use ostler_planner::{DemandReport, HoldReason, InstanceReport, PoolReport, Reason};
+use ostler_planner::{DemandReport, HoldReason, InstanceReport, PodsReport, PoolReport, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -190,8 +190,9 @@ fn pool_view(pool: &PoolReport, now: Timestamp) -> PoolView {
     let refusal = pool.last_refusal.as_ref().map(ToString::to_string);
     let trouble = match pool.backing_off_until {
         Some(until) => {
-            let wait = format!("not asked for another {}", span(until.since(now)));
-            Some(refusal.map_or_else(|| wait.clone(), |refusal| format!("{wait}: {refusal}")))
+            // Without a refusal it is its machines that made it rest.
+            let why = refusal.unwrap_or_else(|| Reason::PoolRests { until }.to_string());
+            Some(format!("not asked for another {}: {why}", span(until.since(now))))
         }
         None => refusal.map(|refusal| format!("refused lately: {refusal}")),
     };
@@ -297,7 +298,29 @@ pub fn demand_views(workload: &WorkloadStatus) -> Vec<DemandView> {
         what: one.demand.clone(),
         why: reasons(one),
     }));
+    views.extend(workload.report.iter().filter_map(|report| report.pods.as_ref()).flat_map(pods));
     views
+}
+
+/// Pods that wait and have a place, and those that wait for something else than room.
+fn pods(report: &PodsReport) -> Vec<DemandView> {
+    let placed = (report.placed > 0).then(|| DemandView {
+        kind: "pod",
+        index: 0,
+        count: report.placed,
+        unplaced: 0,
+        what: "waiting pods with a place on nodes that are there or on their way".to_owned(),
+        why: Vec::new(),
+    });
+    let ignored = report.ignored.iter().enumerate().map(|(index, (pod, why))| DemandView {
+        kind: "pod",
+        index,
+        count: 1,
+        unplaced: 1,
+        what: pod.clone(),
+        why: vec![format!("brings no node: {why}")],
+    });
+    placed.into_iter().chain(ignored).collect()
 }
 
 fn asked(demand: &Demand) -> Vec<DemandView> {

@@ -585,6 +585,8 @@ impl fmt::Display for NodeKeep<'_> {
             NodeStays::Unseen => "its pool cannot be seen",
             NodeStays::Off => "removing nodes is switched off",
             NodeStays::Replacing => "it replaces others that have not gone yet",
+            NodeStays::ReplacementComing => "it goes once the machine is up that takes what is on it",
+            NodeStays::NotLookedAt => "a later plan looks at it: this one had enough to do",
             NodeStays::CannotJudge { what } => return write!(f, "cannot be judged: {what}"),
         })
     }
@@ -636,6 +638,8 @@ const fn keep_words(keep: Keep) -> &'static str {
         Keep::NoTimeout => "no idle timeout is set",
         Keep::Coming => "on its way",
         Keep::Protected => "protected, or not ours to judge",
+        Keep::Kept => "whoever asked for workers wants this one kept",
+        Keep::Counted => "one of the number of workers that is aimed for",
         Keep::Leaving => "already on its way out",
     }
 }

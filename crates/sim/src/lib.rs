@@ -9,6 +9,7 @@ mod check;
 mod codec;
 mod end;
 mod happening;
+pub mod kube;
 mod random;
 mod ray;
 mod scenario;

@@ -2,9 +2,8 @@
 
 use ostler_model::kube::{DrainRules, Taint};
 use ostler_model::{PoolId, Resources};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What the nodes of each pool are to show.
@@ -40,8 +39,6 @@ pub struct Config {
     pub outage: Duration,
     /// Which pods may be moved.
     pub rules: DrainRules,
-    /// Pods of these schedulers are ours to bring nodes for; events are written on no others.
-    pub schedulers: BTreeSet<Arc<str>>,
     /// What the nodes of each pool are to show.
     pub pools: Pools,
 }
@@ -60,7 +57,6 @@ impl Default for Config {
             batch_max: Duration::from_secs(10),
             outage: Duration::from_secs(15),
             rules: DrainRules { let_jobs_finish: true, ..DrainRules::default() },
-            schedulers: ["default-scheduler".into()].into(),
             pools: Pools::new(),
         }
     }

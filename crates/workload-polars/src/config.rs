@@ -1,5 +1,6 @@
 //! What the service is told.
 
+use crate::tls::TlsFiles;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -11,6 +12,8 @@ pub struct Config {
     pub rest: Option<Rest>,
     /// Where gRPC is served; `None`: it is not. May be REST's address.
     pub grpc: Option<SocketAddr>,
+    /// The certificate, if it is served by TLS.
+    pub tls: Option<TlsFiles>,
     /// What callers must send as `authorization: Bearer …`.
     pub token: Option<Token>,
     /// Whence callers may come; empty is from anywhere.

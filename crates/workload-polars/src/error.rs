@@ -23,9 +23,19 @@ pub enum PolarsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A certificate or its key cannot be used.
+    #[error(
+        "TLS: {file} cannot be used: {reason}. Give PEM files: the certificate, its key, the callers' authority [OSTLER-L004]"
+    )]
+    Tls {
+        /// Which file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Others than this host could ask, and nothing keeps strangers out.
     #[error(
-        "the scaling service would listen on {address}, for other hosts, without any protection. Give it `networks`, a `token_file` or (REST) a `secret_path_file`, or say `insecure: true` [OSTLER-L003]"
+        "the scaling service would listen on {address}, for other hosts, without any protection. Give it `networks`, a `token_file`, a `client_ca_file` under `tls` or (REST) a `secret_path_file`, or say `insecure: true` [OSTLER-L003]"
     )]
     Open {
         /// Where.

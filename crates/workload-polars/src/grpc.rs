@@ -3,16 +3,25 @@
 use crate::proto::scaling_service_server::{ScalingService, ScalingServiceServer};
 use crate::proto::{DESCRIPTORS, ScaleConfigRequest, ScaleConfigResponse, ScaleToRequest, ScaleToResponse};
 use crate::rest::is_name;
+use crate::timely::Timely;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::State;
+use axum::middleware::{self, Next};
 use ostler_model::{InstanceId, Scale, Wish};
 use ostler_workload::{Door, Outcome};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt};
 use tonic::service::Routes;
 use tonic::{Code, Request, Response, Status};
+
+/// Wishes that are read at one time: each may take the limit of a message in memory.
+const READ_AT_ONCE: usize = 32;
+/// The one call whose message may be large.
+const LARGE_CALL: &str = "/compute_scaling.client.v1.ScalingService/ScaleTo";
 
 /// The service, with reflection and health beside it.
 pub(crate) fn router(door: Arc<Door>, max_body_bytes: usize) -> Router {
@@ -29,7 +38,23 @@ pub(crate) fn router(door: Arc<Door>, max_body_bytes: usize) -> Router {
     if let (Ok(v1), Ok(v1alpha)) = (reflect().build_v1(), reflect().build_v1alpha()) {
         routes = routes.add_service(v1).add_service(v1alpha);
     }
-    routes.prepare().into_axum_router()
+    let reading = Arc::new(Semaphore::new(READ_AT_ONCE));
+    routes.prepare().into_axum_router().layer(middleware::from_fn_with_state(reading, bounded))
+}
+
+/// A wish takes one of the places until its message is there, and must be there in time.
+async fn bounded(
+    State(reading): State<Arc<Semaphore>>,
+    request: axum::extract::Request,
+    next: Next,
+) -> axum::response::Response {
+    if request.uri().path() != LARGE_CALL {
+        return next.run(request).await;
+    }
+    match reading.try_acquire_owned() {
+        Ok(place) => next.run(request.map(|body| Body::new(Timely::new(body, place)))).await,
+        Err(_) => status(Code::Unavailable, "too many ask at once; ask again [OSTLER-L027]"),
+    }
 }
 
 fn healthy() -> tonic_health::server::HealthReporter {

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Network, Token};
 use crate::error::PolarsError;
+use crate::tls::{Secured, TlsFiles};
 use axum::http::{HeaderMap, header};
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,13 +11,21 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) struct Guard {
     token: Option<Token>,
     networks: Vec<Network>,
+    /// How well a connection must be secured.
+    secured: Secured,
 }
 
 impl Guard {
     /// The guard of an address. `secret_path`: its paths are a secret, too.
     pub(crate) fn new(config: &Config, address: SocketAddr, secret_path: bool) -> Result<Self, PolarsError> {
-        let guard = Self { token: config.token.clone(), networks: config.networks.clone() };
-        let guarded = guard.token.is_some() || !guard.networks.is_empty() || secret_path;
+        let secured = match &config.tls {
+            Some(TlsFiles { client_ca: Some(_), .. }) => Secured::Known,
+            Some(_) => Secured::Encrypted,
+            None => Secured::Plain,
+        };
+        let guard = Self { token: config.token.clone(), networks: config.networks.clone(), secured };
+        let known = guard.token.is_some() || !guard.networks.is_empty() || secured == Secured::Known;
+        let guarded = known || secret_path;
         if address.ip().is_loopback() || guarded || config.insecure {
             Ok(guard)
         } else {
@@ -27,6 +36,11 @@ impl Guard {
     /// May a caller from there ask at all?
     pub(crate) fn admits(&self, peer: IpAddr) -> bool {
         self.networks.is_empty() || self.networks.iter().any(|network| network.contains(peer))
+    }
+
+    /// Is the connection secured well enough? One that is older than the configuration may not be.
+    pub(crate) fn trusts(&self, secured: Secured) -> bool {
+        secured >= self.secured
     }
 
     /// Does the request carry the token, if one is needed?

@@ -15,11 +15,14 @@ pub mod proto;
 mod rest;
 mod server;
 mod sockets;
+mod timely;
+mod tls;
 
 pub use config::{Config, Network, Probe, ProbeKind, Rest, Token};
 pub use error::PolarsError;
 pub use polars::PolarsWorkload;
 pub use sockets::Sockets;
+pub use tls::TlsFiles;
 
 /// The variable by which a Polars node learns the name that it registers with (its `instance_id`).
 pub const NAME_VARIABLE: &str = "PC_CUBLET__instance_id";

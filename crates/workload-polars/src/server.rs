@@ -5,6 +5,7 @@ use crate::error::PolarsError;
 use crate::guard::Guard;
 use crate::rest::Problem;
 use crate::sockets::{Serving, Site, Sockets};
+use crate::tls::{self, Secured, Tls};
 use crate::{grpc, rest};
 use axum::Router;
 use axum::body::Body;
@@ -18,11 +19,14 @@ use ostler_workload::Door;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio_rustls::server::TlsStream;
 use tonic::Code;
 use tower::ServiceExt;
 
@@ -30,10 +34,14 @@ use tower::ServiceExt;
 const CONNECTIONS_MAX: usize = 4096;
 /// From the first byte to the end of a request's head.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// From a connection to the keys that both agree on. The scheduler gives up after five seconds.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// Bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 /// Calls of one HTTP/2 connection at one time.
 const STREAMS_MAX: u32 = 256;
+/// Bytes of one HTTP/2 connection that may have come and not been taken yet.
+const WINDOW: u32 = 128 * 1024;
 /// A peer that is silent is asked whether it still lives, and given up if it does not answer.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// How long it may take to answer that.
@@ -54,6 +62,7 @@ pub(crate) struct Served {
     /// What stands before REST's paths.
     pub(crate) path: String,
     pub(crate) grpc: Option<Router>,
+    pub(crate) tls: Option<Arc<Tls>>,
     guard: Guard,
 }
 
@@ -75,19 +84,19 @@ impl Servers {
 
 fn served(config: &Config, door: &Arc<Door>) -> Result<BTreeMap<SocketAddr, Served>, PolarsError> {
     let mut all: BTreeMap<SocketAddr, Served> = BTreeMap::new();
+    let tls = config.tls.clone().map(Tls::start).transpose()?;
     if let Some(rest) = &config.rest {
         let secret = rest.secret && config.grpc != Some(rest.listen);
         let guard = Guard::new(config, rest.listen, secret)?;
         let router = rest::router(door.clone(), &rest.path, config.max_body_bytes);
         let path = rest.path.clone();
-        all.insert(rest.listen, Served { rest: Some(router), path, grpc: None, guard });
+        all.insert(rest.listen, Served { rest: Some(router), path, grpc: None, tls: tls.clone(), guard });
     }
     if let Some(address) = config.grpc {
         let guard = Guard::new(config, address, false)?;
         let router = grpc::router(door.clone(), config.max_body_bytes);
-        let served =
-            all.entry(address).or_insert(Served { rest: None, path: String::new(), grpc: None, guard });
-        served.grpc = Some(router);
+        let fresh = Served { rest: None, path: String::new(), grpc: None, tls, guard };
+        all.entry(address).or_insert(fresh).grpc = Some(router);
     }
     Ok(all)
 }
@@ -118,6 +127,35 @@ pub(crate) async fn listen(listener: TcpListener, site: Weak<Site>) {
 /// One connection, to its end.
 async fn talk(stream: TcpStream, peer: IpAddr, site: Weak<Site>) {
     let _ = stream.set_nodelay(true);
+    let Some(tls) = site.upgrade().map(|site| site.tls()) else { return };
+    let Some(tls) = tls else { return serve(stream, peer, Secured::Plain, site).await };
+    match tokio::time::timeout(HANDSHAKE_WITHIN, secure(&tls, stream)).await {
+        Ok(Ok(stream)) => serve(stream, peer, tls.secures(), site).await,
+        Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS with a caller of the scaling service"),
+        Err(_) => tracing::debug!(%peer, "a caller of the scaling service took too long over TLS"),
+    }
+}
+
+/// Who speaks plain HTTP is told so in plain HTTP.
+async fn secure(tls: &Tls, mut stream: TcpStream) -> std::io::Result<TlsStream<TcpStream>> {
+    const ANSWER: &str = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n\
+                          this port speaks TLS: use https:// [OSTLER-L014]\n";
+    if tls::begins(&stream).await? {
+        return tls.accept(stream).await;
+    }
+    stream.write_all(ANSWER.as_bytes()).await?;
+    stream.shutdown().await?;
+    // What was not read when a socket is closed makes the system take back what was written.
+    let mut rest = stream.take(HEAD_BYTES_MAX as u64);
+    tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+    Err(std::io::Error::other("it speaks plain HTTP"))
+}
+
+/// A connection over which requests come.
+async fn serve<S>(stream: S, peer: IpAddr, secured: Secured, site: Weak<Site>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
         .timer(TokioTimer::new())
@@ -128,18 +166,34 @@ async fn talk(stream: TcpStream, peer: IpAddr, site: Weak<Site>) {
         .timer(TokioTimer::new())
         .max_concurrent_streams(STREAMS_MAX)
         .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
         .keep_alive_interval(PING_EVERY)
         .keep_alive_timeout(PING_WITHIN);
+    let asked = Arc::new(AtomicBool::new(false));
+    let asks = asked.clone();
     let service = service_fn(move |request: Request<Incoming>| {
+        asks.store(true, Ordering::Relaxed);
         let site = site.clone();
-        async move { Ok::<_, Infallible>(answer(&site, peer, request.map(Body::new)).await) }
+        async move { Ok::<_, Infallible>(answer(&site, peer, secured, request.map(Body::new)).await) }
     });
-    if let Err(error) = http.serve_connection(TokioIo::new(stream), service).await {
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let ended = match tokio::time::timeout(HEAD_WITHIN, connection.as_mut()).await {
+        Ok(ended) => ended,
+        Err(_) if asked.load(Ordering::Relaxed) => connection.await,
+        // Whoever connects and asks nothing takes a place from others.
+        Err(_) => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(HANDSHAKE_WITHIN, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
         tracing::debug!(%peer, %error, "a connection to the scaling service ended");
     }
 }
 
-async fn answer(site: &Weak<Site>, peer: IpAddr, request: Request<Body>) -> Response<Body> {
+async fn answer(site: &Weak<Site>, peer: IpAddr, secured: Secured, request: Request<Body>) -> Response<Body> {
     let by_grpc = is_grpc(request.headers());
     let refusal = |code, message: &str, problem: fn() -> Problem| match by_grpc {
         true => grpc::status(code, message),
@@ -158,6 +212,10 @@ async fn answer(site: &Weak<Site>, peer: IpAddr, request: Request<Body>) -> Resp
             Problem::not_found,
         );
     };
+    if !served.guard.trusts(secured) {
+        let message = "the connection is older than the configuration: connect by TLS [OSTLER-L015]";
+        return refusal(Code::PermissionDenied, message, Problem::unsecured);
+    }
     if !served.guard.admits(peer) {
         return refusal(Code::PermissionDenied, "this address may not ask [OSTLER-L010]", Problem::forbidden);
     }

@@ -4,6 +4,7 @@
 
 use crate::error::PolarsError;
 use crate::server::{Served, listen};
+use crate::tls::Tls;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -75,6 +76,11 @@ impl Site {
         let services = self.lock();
         let fits = services.all.iter().filter(|(_, served)| served.serves(path));
         fits.max_by_key(|(number, served)| (served.path.len(), **number)).map(|(_, served)| served.clone())
+    }
+
+    /// How new connections are secured: as the newest service says.
+    pub(crate) fn tls(&self) -> Option<Arc<Tls>> {
+        self.lock().all.values().next_back().and_then(|served| served.tls.clone())
     }
 
     /// Who serves gRPC: the newest.

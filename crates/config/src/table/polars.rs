@@ -20,6 +20,12 @@ pub(crate) const POLARS: Table = Table {
             doc: "The service over gRPC.",
         },
         Knob {
+            name: "tls",
+            kind: Section(&TLS),
+            default: Absent("plain HTTP"),
+            doc: "Serves REST and gRPC by TLS: the scheduler's `uri` begins with `https://`.",
+        },
+        Knob {
             name: "access",
             kind: Section(&ACCESS),
             default: Absent("this host only"),
@@ -113,9 +119,34 @@ pub(crate) const GRPC: Table = Table {
     }],
 };
 
+pub(crate) const TLS: Table = Table {
+    title: "workloads.NAME.tls (kind: polars)",
+    doc: "The files are read again when they change (looked at every 5 s): a renewed certificate needs no restart. Those that are no good are said in the log, and the ones from before stay.",
+    knobs: &[
+        Knob {
+            name: "certificate_file",
+            kind: Text,
+            default: Required,
+            doc: "PEM file with the certificate and those between it and its authority, relative to this file.",
+        },
+        Knob {
+            name: "key_file",
+            kind: Text,
+            default: Required,
+            doc: "PEM file with its private key, relative to this file.",
+        },
+        Knob {
+            name: "client_ca_file",
+            kind: Text,
+            default: Absent("callers need no certificate"),
+            doc: "PEM file with authorities, relative to this file. Callers must show a certificate of one of them (mutual TLS); it protects as a token does.",
+        },
+    ],
+};
+
 pub(crate) const ACCESS: Table = Table {
     title: "workloads.NAME.access (kind: polars)",
-    doc: "Loopback needs nothing. For other hosts one of these is needed, or for REST a `secret_path_file`.",
+    doc: "Loopback needs nothing. For other hosts one of these is needed, a `client_ca_file` under `tls`, or for REST a `secret_path_file`.",
     knobs: &[
         Knob {
             name: "networks",

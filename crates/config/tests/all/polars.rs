@@ -65,23 +65,85 @@ workloads:
     check(
         &text("max_workers: 8"),
         &expect![[r#"
-        error: `workloads.a.rest` would listen on 0.0.0.0:4001, for other hosts, without any protection [OSTLER-C027]
-         --> /etc/ostler.yaml:5:11
-        5 |     rest: {listen: '0.0.0.0:4001'}
-          |           ^
-         hint: say `access` with `networks` or a `token_file`, for REST a `secret_path_file`, or `insecure: true`
+            error: `workloads.a.rest` would listen on 0.0.0.0:4001, for other hosts, without any protection [OSTLER-C027]
+             --> /etc/ostler.yaml:5:11
+            5 |     rest: {listen: '0.0.0.0:4001'}
+              |           ^
+             hint: say `access` with `networks` or a `token_file`, `tls` with a `client_ca_file`, for REST a `secret_path_file`, or `insecure: true`
 
-        error: `workloads.a.grpc` would listen on 0.0.0.0:4002, for other hosts, without any protection [OSTLER-C027]
-         --> /etc/ostler.yaml:6:11
-        6 |     grpc: {listen: '0.0.0.0:4002'}
-          |           ^
-         hint: say `access` with `networks` or a `token_file`, for REST a `secret_path_file`, or `insecure: true`
+            error: `workloads.a.grpc` would listen on 0.0.0.0:4002, for other hosts, without any protection [OSTLER-C027]
+             --> /etc/ostler.yaml:6:11
+            6 |     grpc: {listen: '0.0.0.0:4002'}
+              |           ^
+             hint: say `access` with `networks` or a `token_file`, `tls` with a `client_ca_file`, for REST a `secret_path_file`, or `insecure: true`
 
-        2 errors"#]],
+            2 errors"#]],
     );
-    for more in ["access: {networks: [10.0.0.0/8]}", "access: {token_file: t}", "access: {insecure: true}"] {
+    for more in [
+        "tls: {certificate_file: c, key_file: k, client_ca_file: ca}",
+        "access: {networks: [10.0.0.0/8]}",
+        "access: {token_file: t}",
+        "access: {insecure: true}",
+    ] {
         assert!(read(&text(more)).is_ok(), "{more}");
     }
+}
+
+#[test]
+fn tls_has_two_files_and_is_the_same_for_all_on_one_address() {
+    let text = "
+workloads:
+  a:
+    kind: polars
+    rest: {listen: '127.0.0.1:1', path: /a}
+    tls: {certificate_file: tls/cert.pem, key_file: /etc/key.pem}
+    pools: {w: {provider: here, max: 8}}
+";
+    let loaded = read(text).expect("no mistakes");
+    let WorkloadKind::Polars(polars) = &loaded.configuration.workloads[0].kind else {
+        panic!("a Polars cluster")
+    };
+    let tls = polars.tls.as_ref().expect("it is given");
+    assert_eq!(tls.certificate_file, Path::new("/etc/tls/cert.pem"));
+    assert_eq!((tls.key_file.as_path(), &tls.client_ca_file), (Path::new("/etc/key.pem"), &None));
+    check(
+        &format!(
+            "{text}
+  b:
+    kind: polars
+    rest: {{listen: '127.0.0.1:1', path: /b}}
+    tls: {{certificate_file: cert.pem}}
+    pools: {{w: {{provider: here, max: 8}}}}
+"
+        ),
+        &expect![[r#"
+            error: `workloads.b.tls`: `key_file` is missing [OSTLER-C012]
+              --> /etc/ostler.yaml:12:5
+            12 |     tls: {certificate_file: cert.pem}
+               |     ^^^
+             hint: it is a text: PEM file with its private key, relative to this file.
+
+            error: `workloads.b.tls` is not that of `a`, which has the same address [OSTLER-C024]
+              --> /etc/ostler.yaml:12:10
+            12 |     tls: {certificate_file: cert.pem}
+               |          ^
+             hint: give both the same `tls`, or each its own port
+
+            2 errors"#]],
+    );
+    let plain = text.replace("    tls: {certificate_file: tls/cert.pem, key_file: /etc/key.pem}\n", "");
+    let other = plain.replace("workloads:\n", "").replace("  a:", "  b:").replace("/a", "/b");
+    check(
+        &format!("{text}{other}"),
+        &expect![[r#"
+        error: `workloads.b.tls` is not that of `a`, which has the same address [OSTLER-C024]
+         --> /etc/ostler.yaml:9:3
+        9 |   b:
+          |   ^
+         hint: give both the same `tls`, or each its own port
+
+        1 error"#]],
+    );
 }
 
 #[test]

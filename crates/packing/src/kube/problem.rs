@@ -108,6 +108,9 @@ pub struct Decision {
     pub kept: Vec<(usize, Keep)>,
     /// Where waiting pods would go, by place in [`Cluster::pods`].
     pub placed: Vec<(usize, Place)>,
+    /// Where the pods of the machines that go have a place: each by place in [`Cluster::pods`], and the machine. The
+    /// scheduler may choose others; these show that there is room for all.
+    pub moved: Vec<(usize, usize)>,
     /// Waiting pods without a place, equal ones together.
     pub unplaced: Vec<Unplaced>,
     /// Headroom that no pool can give, by place in [`Cluster::headroom`] and then in the policy's; how many places.
@@ -236,6 +239,10 @@ pub enum Keep {
     Off,
     /// It replaces others that have not gone yet.
     Replacing,
+    /// It goes once the machine is up that takes what is on it.
+    ReplacementComing,
+    /// The work that one plan may be was used up before it was its turn; a later plan looks at it.
+    NotLookedAt,
     /// Something on it cannot be judged, in these words.
     CannotJudge {
         /// What.

@@ -91,6 +91,7 @@ impl World {
         let config = Config {
             rest: Some(Rest { listen: rest, path: String::new(), secret: false }),
             grpc: Some(grpc),
+            tls: None,
             token: None,
             networks: Vec::new(),
             insecure: false,

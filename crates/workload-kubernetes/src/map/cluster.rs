@@ -190,6 +190,7 @@ impl Specs {
         for claim in claims {
             let (need, odd) = volumes.need(&full.namespace, claim);
             full.volumes.push(need);
+            full.volumes.extend(volumes.beside(&full.namespace, claim));
             full.unjudged = full.unjudged.or(odd);
         }
         full.volumes.sort();

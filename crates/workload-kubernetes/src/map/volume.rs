@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 /// The provisioner of classes whose volumes are made by hand.
 const BY_HAND: &str = "kubernetes.io/no-provisioner";
+/// The access mode of a volume for one pod alone.
+const ALONE: &str = "ReadWriteOncePod";
 const CLASS_BEFORE: &str = "volume.beta.kubernetes.io/storage-class";
 const ZONE_BEFORE: &str = "failure-domain.beta.kubernetes.io/zone";
 const REGION_BEFORE: &str = "failure-domain.beta.kubernetes.io/region";
@@ -48,6 +50,8 @@ pub struct VolumeFacts {
     unique: Arc<str>,
     driver: Arc<str>,
     nodes: Option<NodeSelector>,
+    /// Where its labels say that it is.
+    zones: Option<NodeSelector>,
     odd: Option<Arc<str>>,
     class: Arc<str>,
     /// Nobody has it.
@@ -118,7 +122,8 @@ pub fn persistent_volume(object: Value) -> Result<VolumeFacts, String> {
     Ok(VolumeFacts {
         unique,
         driver,
-        nodes: both(nodes, zones(&metadata)),
+        nodes,
+        zones: zones(&metadata),
         odd: odd.map(Arc::from),
         class: class_of(&metadata, spec.storage_class_name),
         free: kept_for.is_none() && phase.as_deref() == Some("Available"),
@@ -267,7 +272,9 @@ impl Volumes<'_> {
         let Some(facts) = self.claims.get(namespace, &claim.name) else {
             return match &claim.made_with_pod {
                 Some(Some(class)) => match self.classes.get("", class) {
-                    Some(class) if class.waits => (Self::unbound(name, class, class.nodes.clone()), None),
+                    Some(class) if class.waits => {
+                        (Self::unbound(name, class, class.nodes.clone(), false), None)
+                    }
                     Some(_) => missing("is not there yet".to_owned()),
                     None => missing(format!("wants the class {class}, which is not there")),
                 },
@@ -284,7 +291,7 @@ impl Volumes<'_> {
                         volume: volume.unique.clone(),
                         driver: volume.driver.clone(),
                         nodes: volume.nodes.clone(),
-                        exclusive: facts.modes.contains("ReadWriteOncePod"),
+                        exclusive: facts.modes.contains(ALONE),
                     },
                     volume.odd.clone(),
                 ),
@@ -298,9 +305,40 @@ impl Volumes<'_> {
         }
     }
 
-    fn unbound(claim: Arc<str>, class: &ClassFacts, nodes: Option<NodeSelector>) -> VolumeNeed {
+    /// What a claim is beside its need: where the labels of its volume say that it is; and if it is one that nobody
+    /// can begin to use, the place that it takes all the same on the node of a pod that uses it already.
+    pub(super) fn beside(&self, namespace: &str, claim: &Claim) -> Option<VolumeNeed> {
+        let facts = self.claims.get(namespace, &claim.name)?;
+        let volume = facts.volume.as_ref().and_then(|name| self.volumes.get("", name));
+        let exclusive = facts.modes.contains(ALONE);
+        match volume {
+            Some(volume) if facts.bound && !facts.going => {
+                let nodes = volume.zones.clone()?;
+                Some(VolumeNeed::Zone { volume: volume.unique.clone(), nodes })
+            }
+            Some(volume) => Some(VolumeNeed::Bound {
+                volume: volume.unique.clone(),
+                driver: volume.driver.clone(),
+                nodes: None,
+                exclusive,
+            }),
+            None => {
+                let class = self.classes.get("", &facts.class)?;
+                let waits = class.waits && !facts.going && facts.volume.is_none();
+                let name = format!("{namespace}/{}", claim.name).into();
+                (!waits).then(|| Self::unbound(name, class, None, exclusive))
+            }
+        }
+    }
+
+    fn unbound(
+        claim: Arc<str>,
+        class: &ClassFacts,
+        nodes: Option<NodeSelector>,
+        exclusive: bool,
+    ) -> VolumeNeed {
         let driver = if class.by_hand { Arc::default() } else { class.driver.clone() };
-        VolumeNeed::Unbound { claim, driver, nodes }
+        VolumeNeed::Unbound { claim, driver, nodes, exclusive }
     }
 
     /// A claim that waits for its pod: one of the free volumes that would do, or one that the class makes.
@@ -312,6 +350,8 @@ impl Volumes<'_> {
     ) -> (VolumeNeed, Option<Arc<str>>) {
         let nowhere = Some(NodeSelector::default());
         let free = self.volumes.iter().filter(|(_, volume)| would_do(volume, facts, &name));
+        // Once a node is chosen, a volume is made there.
+        let free = free.filter(|_| facts.node.is_none());
         let free = free.fold(nowhere.clone(), |sum, (_, volume)| either(sum, volume.nodes.clone()));
         let made = if class.by_hand { nowhere.clone() } else { class.nodes.clone() };
         let nodes = either(free, made);
@@ -327,7 +367,8 @@ impl Volumes<'_> {
             };
             NodeSelector(vec![NodeSelectorTerm { requirements: vec![requirement] }])
         });
-        (Self::unbound(name, class, both(nodes, chosen)), None)
+        let exclusive = facts.modes.contains(ALONE);
+        (Self::unbound(name, class, both(nodes, chosen), exclusive), None)
     }
 }
 

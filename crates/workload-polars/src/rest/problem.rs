@@ -33,6 +33,11 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "OSTLER-L010", "this address may not ask; see `networks`")
     }
 
+    pub(crate) fn unsecured() -> Self {
+        let detail = "the connection is older than the configuration: connect by TLS";
+        Self::new(StatusCode::FORBIDDEN, "OSTLER-L015", detail)
+    }
+
     pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "OSTLER-L011", "the bearer token is missing or wrong")
     }

@@ -18,10 +18,6 @@ impl Bits {
         self.0.get(n / 64).is_some_and(|word| word >> (n % 64) & 1 == 1)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.iter().all(|&word| word == 0)
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.0.len() * 64).filter(|&n| self.has(n))
     }

@@ -210,9 +210,11 @@ impl<'a> Scene<'a> {
         scratch.free.extend_from_slice(free);
         scratch.free_scaled.clear();
         let sort = &self.kinds[k];
-        scratch.free_scaled.extend(free.iter().zip(&sort.fills).zip(&sort.scaled).map(|((&free, &all), &part)| {
-            if all > 0 { (i128::from(part) * i128::from(free) / i128::from(all)) as i64 } else { 0 }
-        }));
+        scratch.free_scaled.extend(free.iter().zip(&sort.fills).zip(&sort.scaled).map(
+            |((&free, &all), &part)| {
+                if all > 0 { (i128::from(part) * i128::from(free) / i128::from(all)) as i64 } else { 0 }
+            },
+        ));
         scratch.active.clear();
         scratch.active.extend_from_slice(takers);
         self.fill(left, rule, scratch)
@@ -312,6 +314,10 @@ fn level(ask: &[i64], free: &[i64], weight: &[i64]) -> i64 {
 /// Of the same price and, column by column, of nearly the same size.
 fn are_alike(a: &Kind, b: &Kind) -> bool {
     let near = |(&a, &b): (&i64, &i64)| (i128::from(a) - i128::from(b)).abs() * 20 <= i128::from(a.max(b));
-    a.price == b.price && a.priority == b.priority && a.doubtful == b.doubtful
-        && a.room > 0 && b.room > 0 && a.has.iter().zip(&b.has).all(near)
+    a.price == b.price
+        && a.priority == b.priority
+        && a.doubtful == b.doubtful
+        && a.room > 0
+        && b.room > 0
+        && a.has.iter().zip(&b.has).all(near)
 }

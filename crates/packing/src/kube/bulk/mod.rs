@@ -22,7 +22,8 @@ mod trim;
 mod worth;
 
 pub(crate) use bits::Bits;
-pub(crate) use spare::{Spare, Taken, spare};
+pub(crate) use spare::{Spare, spare};
+pub(crate) use worth::Prices;
 
 use alloc::vec::Vec;
 use ostler_model::kube::Expander;
@@ -112,7 +113,8 @@ impl From<Expander> for Choice {
 
 /// Machines for these requests: as many of them as can be placed, cheaply.
 pub(crate) fn pack(ask: &Ask<'_>) -> Packed {
-    let mut packed = Packed { batches: Vec::new(), left: ask.groups.iter().map(|group| group.count).collect() };
+    let mut packed =
+        Packed { batches: Vec::new(), left: ask.groups.iter().map(|group| group.count).collect() };
     if packed.left.iter().all(|&left| left == 0) || ask.kinds.is_empty() {
         return packed;
     }

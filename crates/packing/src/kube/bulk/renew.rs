@@ -86,7 +86,9 @@ fn badness(scene: &Scene<'_>, a: &Batch, b: &Batch) -> Ordering {
         batch.holds.iter().map(|&(g, count)| i128::from(scene.worth[g]) * i128::from(count)).sum()
     };
     let price = |batch: &Batch| i128::from(scene.kinds[batch.kind].price);
-    (worth(a) * price(b)).cmp(&(worth(b) * price(a))).then_with(|| (a.kind, &a.holds).cmp(&(b.kind, &b.holds)))
+    (worth(a) * price(b))
+        .cmp(&(worth(b) * price(a)))
+        .then_with(|| (a.kind, &a.holds).cmp(&(b.kind, &b.holds)))
 }
 
 /// Puts what is left into the room of machines that are there anyway.

@@ -29,13 +29,15 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
     let order: Vec<Vec<usize>> = takes.iter().map(|takes| takes.iter().collect()).collect();
     let least: Vec<Vec<i64>> = order
         .iter()
-        .map(|of| (0..width).map(|c| of.iter().map(|&g| groups[g].ask[c]).min().unwrap_or(i64::MAX)).collect())
+        .map(|of| {
+            (0..width).map(|c| of.iter().map(|&g| groups[g].ask[c]).min().unwrap_or(i64::MAX)).collect()
+        })
         .collect();
     let mut active: Vec<usize> = Vec::new();
     let mut free: Vec<i64> = Vec::new();
     for (n, machine) in spares.iter().enumerate() {
         // Most full machines end here.
-        if machine.free.iter().zip(&least[machine.class]).any(|(free, least)| free < least) {
+        if machine.free.iter().zip(&least[machine.class]).any(|(&free, &least)| least > 0 && free < least) {
             continue;
         }
         free.clone_from(&machine.free);
@@ -45,7 +47,7 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
             let mut best: Option<(u64, usize)> = None;
             active.retain(|&g| {
                 let ask = &groups[g].ask;
-                if left[g] == 0 || ask.iter().zip(&free).any(|(ask, free)| ask > free) {
+                if left[g] == 0 || ask.iter().zip(&free).any(|(&ask, &free)| ask > 0 && ask > free) {
                     return false;
                 }
                 let score = alike(ask, &free, &machine.free);
@@ -56,7 +58,8 @@ pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &m
             });
             let Some((_, group)) = best else { break };
             let ask = &groups[group].ask;
-            let fits = |(&ask, &free): (&i64, &i64)| if ask > 0 { (free / ask).unsigned_abs() } else { u64::MAX };
+            let fits =
+                |(&ask, &free): (&i64, &i64)| if ask > 0 { (free / ask).unsigned_abs() } else { u64::MAX };
             let fits = ask.iter().zip(&free).map(fits).min().unwrap_or(u64::MAX).min(left[group]);
             let count = (fits / 8).max(1);
             free.iter_mut().zip(ask).for_each(|(free, ask)| *free -= ask * count as i64);

@@ -6,6 +6,45 @@
 
 use alloc::vec::Vec;
 
+/// Prices of the resources by what machines cost.
+pub(crate) struct Prices {
+    norm: Vec<i64>,
+    price: Vec<i64>,
+}
+
+impl Prices {
+    /// By these machines, each with its columns and price, for this demand.
+    pub(crate) fn of(machines: &[(Vec<i64>, u64)], demand: &[i128]) -> Self {
+        let most = |c: usize| machines.iter().map(|(has, _)| has[c]).max().unwrap_or(0).max(1);
+        let norm: Vec<i64> = (0..demand.len()).map(most).collect();
+        let scaled: Vec<Vec<i64>> = machines.iter().map(|(has, _)| scale(has, &norm)).collect();
+        let rows: Vec<(&[i64], u64)> = scaled
+            .iter()
+            .zip(machines)
+            .map(|(has, (_, price))| (&**has, (*price).clamp(1, 1 << 36)))
+            .collect();
+        let demand: Vec<i128> =
+            demand.iter().zip(&norm).map(|(&d, &norm)| (d.max(0) << 20) / i128::from(norm)).collect();
+        Self { price: columns(&rows, &demand), norm }
+    }
+
+    /// What a machine gives for its price: a million is what the best one gives.
+    pub(crate) fn worth_per_price(&self, has: &[i64], price: u64) -> i64 {
+        let parts = scale(has, &self.norm);
+        let worth: i128 = parts.iter().zip(&self.price).map(|(&a, &b)| i128::from(a) * i128::from(b)).sum();
+        let rate = (worth >> 20) * 1_000_000 / i128::from(price.clamp(1, 1 << 36));
+        i64::try_from(rate >> FINE).unwrap_or(i64::MAX)
+    }
+}
+
+/// In 2^-20 of the norm.
+fn scale(has: &[i64], norm: &[i64]) -> Vec<i64> {
+    let part = |(&has, &norm): (&i64, &i64)| {
+        i64::try_from((i128::from(has.max(0)) << 20) / i128::from(norm)).unwrap_or(i64::MAX >> 20)
+    };
+    has.iter().zip(norm).map(part).collect()
+}
+
 /// Full shares of a column.
 const WHOLE: u64 = 1 << 16;
 /// Fractional bits of a worth.
@@ -50,8 +89,11 @@ pub(super) fn columns(machines: &[(&[i64], u64)], demand: &[i128]) -> Vec<i64> {
 /// What the demand is worth at these shares, brought down to where no machine is worth more than it costs.
 fn worth(machines: &[(&[i64], u64)], demand: &[i128], shares: &[u64]) -> u128 {
     let (price, has) = tightest(machines, shares);
-    let wanted: u128 =
-        demand.iter().zip(shares).map(|(&d, &s)| u128::try_from(d).unwrap_or(0).saturating_mul(s.into())).sum();
+    let wanted: u128 = demand
+        .iter()
+        .zip(shares)
+        .map(|(&d, &s)| u128::try_from(d).unwrap_or(0).saturating_mul(s.into()))
+        .sum();
     wanted.saturating_mul(price.into()) / has.max(1)
 }
 

@@ -51,9 +51,18 @@ fn apart(question: &Question<'_, '_>, terms: &[u32], own: bool) -> Verdict {
                 if own { kind.in_antis.binary_search(&term).is_ok() } else { kind.anti.contains(&term) }
             })
         };
-        if pods.get(value) > 0 || nominated() {
+        if pods.get(value) > 0 || (own || looks_further(question)) && nominated() {
             return Err(No::AntiAffinity(counts.key));
         }
     }
     Ok(())
+}
+
+/// The scheduler leaves the whole filter out for a pod without terms that no pod which is placed turns away anywhere;
+/// then those of nominated pods do not count either.
+fn looks_further(question: &Question<'_, '_>) -> bool {
+    let kind = question.kind;
+    kind.affinity.is_some()
+        || !kind.anti.is_empty()
+        || kind.in_antis.iter().any(|&term| !question.ledger.anti(term).holders.is_empty())
 }

@@ -59,6 +59,9 @@ fn holds(requirement: &NodeRequirement, node: &impl Place) -> Option<bool> {
         Field::Label(key) => key,
         Field::Name => return name_holds(requirement, node),
     };
+    if !values.iter().all(|value| is_label_value(value)) {
+        return None;
+    }
     let found = node.label(key);
     let listed = |value: &str| values.iter().any(|one| &**one == value);
     match requirement.operator {
@@ -70,6 +73,14 @@ fn holds(requirement: &NodeRequirement, node: &impl Place) -> Option<bool> {
         NodeOperator::Lt => compares(values, found, |has, bound| has < bound),
         _ => None,
     }
+}
+
+/// Can a label have this value? Numbers below zero cannot, so that nothing compares with them.
+fn is_label_value(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let edge = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_alphanumeric);
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    bytes.len() <= 63 && edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(inner)
 }
 
 /// A field takes `In` and `NotIn` with exactly one value.

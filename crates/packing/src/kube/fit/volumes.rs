@@ -26,11 +26,8 @@ pub(super) fn not_in_use(question: &Question<'_, '_>) -> Verdict {
             question.spec.volumes[need],
             VolumeNeed::Bound { exclusive: true, .. } | VolumeNeed::Unbound { exclusive: true, .. }
         );
-        let nominated = || {
-            let mut volumes = question.nominated().flat_map(|(_, kind)| &kind.volumes);
-            volumes.any(|one| one.volume == volume.volume)
-        };
-        if exclusive && (question.ledger.volume_uses[volume.volume as usize] > 0 || nominated()) {
+        // Nominated pods do not count: the scheduler looks no further unless a pod that is placed uses it.
+        if exclusive && question.ledger.volume_uses[volume.volume as usize] > 0 {
             return Err(No::VolumeInUse(need));
         }
     }

@@ -27,6 +27,11 @@ impl Tally {
         (was, is)
     }
 
+    /// None anywhere?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn first(&self) -> Option<(u32, u32)> {
         self.0.first_key_value().map(|(&value, &count)| (value, count))
     }

@@ -178,6 +178,21 @@ impl<'a> Ledger<'a> {
         self.kinds.get(spec as usize).is_some_and(|kind| kind.plain)
     }
 
+    /// Does the spec ask for a host or node by its name? Then no node stands for another.
+    pub(super) fn goes_by_name(&self, spec: u32) -> bool {
+        self.kind(spec).is_some_and(|kind| self.statics.goes_by_name(kind.group))
+    }
+
+    /// Specs of one number ask the same of a node's nature.
+    pub(super) fn nature(&self, spec: u32) -> u32 {
+        self.kind(spec).map_or(u32::MAX, |kind| kind.group)
+    }
+
+    /// Nodes of one number are alike to every selector, taint and feature.
+    pub(super) fn class(&self, node: NodeIx) -> u32 {
+        self.nodes.get(node.at()).map_or(u32::MAX, |node| node.class)
+    }
+
     /// Does a waiting pod count on this node after others have left it? Then its columns do not tell all.
     pub fn is_awaited(&self, node: NodeIx) -> bool {
         self.nodes.get(node.at()).is_some_and(|node| node.awaited > 0)

@@ -117,6 +117,11 @@ impl<'a> Statics<'a> {
         class
     }
 
+    /// Does the group go by the name of the host or node?
+    pub(crate) fn goes_by_name(&self, group: u32) -> bool {
+        self.groups.get(group as usize).is_some_and(|group| group.by_name)
+    }
+
     /// What is so between specs of a group and a node.
     pub(crate) fn facts(&self, group: u32, node: &Node<'_>) -> Facts {
         let group = &self.groups[group as usize];

@@ -1,76 +1,14 @@
 //! The service as a scheduler meets it: real sockets, and behind them a loop that says what the test wants.
 
+use super::common::{JSON, SHOWN, client, config, free, scale_to, serve};
 use ostler_model::{CloudInstance, CloudPhase, NodeKind, ProviderId, Scale, Wish};
 use ostler_testkit::polars::client::http;
 use ostler_workload::{Outcome, Workload};
 use ostler_workload_polars::{
-    Config, Network, PolarsError, PolarsWorkload, Probe, ProbeKind, Rest, Sockets, Token, proto,
+    Config, Network, PolarsError, PolarsWorkload, ProbeKind, Rest, Sockets, Token, proto,
 };
-use proto::scaling_service_client::ScalingServiceClient;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tonic::transport::{Channel, Endpoint};
-
-const JSON: &str = "application/json";
-const SHOWN: Scale = Scale { desired: 4, available: 4, min: 0, max: 16 };
-
-struct Served {
-    workload: Arc<PolarsWorkload>,
-    rest: SocketAddr,
-    grpc: SocketAddr,
-    wishes: Arc<Mutex<Vec<Wish>>>,
-}
-
-fn free() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a free port")
-}
-
-fn config(rest: SocketAddr, grpc: SocketAddr) -> Config {
-    Config {
-        rest: Some(Rest { listen: rest, path: String::new(), secret: false }),
-        grpc: Some(grpc),
-        token: None,
-        networks: Vec::new(),
-        insecure: false,
-        max_body_bytes: 4 << 20,
-        probe: Probe {
-            kind: ProbeKind::Running,
-            interval: Duration::from_millis(50),
-            timeout: Duration::from_secs(1),
-        },
-    }
-}
-
-/// A service whose loop answers every wish so.
-fn serve(outcome: Outcome, change: impl FnOnce(&mut Config)) -> Served {
-    let (rest, grpc) = (free(), free());
-    let mut config = config(rest, grpc);
-    change(&mut config);
-    let workload =
-        Arc::new(PolarsWorkload::start(config, BTreeSet::new(), &Sockets::default()).expect("free ports"));
-    let door = workload.door().expect("it has a door");
-    door.show(SHOWN);
-    let (mut inbox, wishes) = (door.inbox().expect("nobody has it"), Arc::new(Mutex::new(Vec::new())));
-    let seen = wishes.clone();
-    tokio::spawn(async move {
-        while let Some(asked) = inbox.recv().await {
-            seen.lock().expect("nobody panics").push(asked.wish);
-            let _ = asked.answer.send(outcome.clone());
-        }
-    });
-    Served { workload, rest, grpc, wishes }
-}
-
-async fn client(address: SocketAddr) -> ScalingServiceClient<Channel> {
-    let endpoint = Endpoint::from_shared(format!("http://{address}")).expect("a URI");
-    ScalingServiceClient::new(endpoint.connect().await.expect("it listens"))
-}
-
-async fn scale_to(served: &Served, body: &str) -> (u16, String) {
-    http(served.rest, "POST", "/scale_to", JSON, body).await.expect("an answer")
-}
 
 #[tokio::test]
 async fn the_examples_of_the_specification() {

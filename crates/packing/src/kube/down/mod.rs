@@ -1,0 +1,221 @@
+//! Shrinking: machines whose pods all have a place elsewhere, and cheaper machines for those that have none.
+//!
+//! [`keep`](super::keep) says which machines are no candidates. The others are looked at in an order that does not
+//! change from one plan to the next ([`order`]): those that were found unneeded before, the empty ones, then the
+//! dearest for what they give. Each is taken out of the ledger and its pods are placed on nodes that stay
+//! ([`moving`]); what was promised to one is gone for the next. Whether a machine that could go does go now is for
+//! the timers, the drain budgets and the gate. Only when nothing can go any more are cheaper machines looked for
+//! ([`replace`]).
+
+mod bounds;
+mod coming;
+mod moving;
+mod order;
+mod replace;
+
+use super::keep::{self, Facts, Sizes, drains::Drains};
+use super::problem::{Decision, Keep, Place, Removal, RemovalCause, Stage};
+use super::up::{Grown, Waiting};
+use super::world::World;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use moving::{Mover, Stuck};
+
+/// Decides what goes, and says of every machine that does not why it stays.
+pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, decision: &mut Decision) {
+    let problem = world.problem;
+    if !problem.policy.scale_down {
+        decision.kept = (0..problem.machines.len()).map(|machine| (machine, Keep::Off)).collect();
+        return;
+    }
+    let awaited: BTreeSet<usize> = decision
+        .placed
+        .iter()
+        .filter_map(|&(_, place)| if let Place::Machine(machine) = place { Some(machine) } else { None })
+        .collect();
+    let facts = Facts::of(world, awaited);
+    let mut kept: BTreeMap<usize, Keep> =
+        (0..problem.machines.len()).filter_map(|machine| Some((machine, facts.keep(machine)?))).collect();
+    let gate = keep::gate(problem, !decision.placed.is_empty(), waiting.any);
+    // Machines that were to leave and stay after all are in use.
+    for &machine in &decision.stays {
+        kept.insert(machine, Keep::NeededByPending);
+    }
+    let values = order::Values::of(world);
+    let window = best_window(world, &values, &kept, &gate, grown);
+    let mut go = Going::of(world, gate);
+    let mut mover = Mover::of(world, &values, &kept, grown, window);
+    machines_that_go(world, &values, &mut mover, &mut kept, &mut go);
+    coming::unneeded(world, decision, &mut kept, &mut go);
+    decision.replacements = replace::cheaper(world, &values, grown, &mut kept, &mut go, decision);
+    decision.removals = go.removals;
+    decision.unneeded = go.unneeded;
+    decision.unneeded.sort_unstable();
+    decision.unneeded.dedup();
+    decision.moved = go.moved;
+    decision.moved.sort_unstable();
+    let leaves: BTreeSet<usize> = decision.removals.iter().map(|removal| removal.machine).collect();
+    decision.kept = kept.into_iter().filter(|(machine, _)| !leaves.contains(machine)).collect();
+}
+
+/// How many targets are compared for each pod that moves.
+const WINDOWS: [usize; 3] = [1, 32, 100];
+
+/// The way of choosing targets by which the dearest machines can go; the first of equals.
+fn best_window(
+    world: &mut World<'_>,
+    values: &order::Values,
+    kept: &BTreeMap<usize, Keep>,
+    gate: &Option<Keep>,
+    grown: &Grown,
+) -> usize {
+    let mark = world.ledger.mark();
+    let mut best = (0, WINDOWS[0]);
+    for window in WINDOWS {
+        let mut go = Going::of(world, gate.clone());
+        let mut mover = Mover::of(world, values, kept, grown, window);
+        machines_that_go(world, values, &mut mover, &mut kept.clone(), &mut go);
+        world.ledger.back_to(mark);
+        let saved: u128 = go.unneeded.iter().map(|&machine| u128::from(world.machine(machine).price.0)).sum();
+        if saved > best.0 {
+            best = (saved, window);
+        }
+        if go.unneeded.len() < 2 {
+            // Nothing to choose between, or hardly so: the next plan sees what is left.
+            break;
+        }
+    }
+    best.1
+}
+
+fn machines_that_go<'a>(
+    world: &mut World<'a>,
+    values: &order::Values,
+    mover: &mut Mover,
+    kept: &mut BTreeMap<usize, Keep>,
+    go: &mut Going<'a>,
+) {
+    bounds::outdated(world, mover, kept, go);
+    bounds::above(world, values, mover, kept, go);
+    candidates(world, values, mover, kept, go);
+}
+
+/// What goes, and what still holds it.
+struct Going<'a> {
+    sizes: Sizes,
+    drains: Drains<'a>,
+    gate: Option<Keep>,
+    removals: Vec<Removal>,
+    unneeded: Vec<usize>,
+    /// Pods of machines that go, and the machine that each goes to.
+    moved: Vec<(usize, usize)>,
+}
+
+impl<'a> Going<'a> {
+    fn of(world: &World<'a>, gate: Option<Keep>) -> Self {
+        Self {
+            sizes: Sizes::of(world),
+            drains: Drains::of(world),
+            gate,
+            removals: Vec::new(),
+            unneeded: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    /// The machine could go: it goes now, or says what it waits for.
+    fn ask(
+        &mut self,
+        world: &World<'a>,
+        machine: usize,
+        cause: RemovalCause,
+        moves: &[(u32, usize)],
+    ) -> Option<Keep> {
+        self.unneeded.push(machine);
+        let waits_for_machine = moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
+        if waits_for_machine {
+            return Some(Keep::ReplacementComing);
+        }
+        if let Some(keep) = &self.gate {
+            return Some(keep.clone());
+        }
+        if !keep::long_enough(world, machine) {
+            return Some(Keep::NotLongEnough);
+        }
+        self.force(world, machine, cause, moves)
+    }
+
+    /// The same without gate and timer.
+    fn force(
+        &mut self,
+        world: &World<'a>,
+        machine: usize,
+        cause: RemovalCause,
+        moves: &[(u32, usize)],
+    ) -> Option<Keep> {
+        if !self.drains.take(world, machine, !moves.is_empty()) {
+            return Some(Keep::DrainBudget);
+        }
+        self.removals.push(Removal { machine, cause });
+        self.moved.extend(moves.iter().map(|&(pod, target)| (pod as usize, target)));
+        None
+    }
+}
+
+/// Every machine that nothing keeps, in order: does all on it have a place elsewhere?
+fn candidates<'a>(
+    world: &mut World<'a>,
+    values: &order::Values,
+    mover: &mut Mover,
+    kept: &mut BTreeMap<usize, Keep>,
+    go: &mut Going<'a>,
+) {
+    let policy = world.problem.policy;
+    for machine in order::candidates(world, values, kept, &go.removals) {
+        let Some(pool) = world.machine(machine).pool else { continue };
+        let share = keep::used::share(world, machine);
+        let under = keep::used::is_under(share, policy.utilization_threshold_percent);
+        let used = || Keep::Used { percent: share.div_ceil(1000) };
+        let ready = is_ready(world, machine);
+        if mover.is_target_of_moves(machine) || (!under && !policy.consolidate && ready) {
+            kept.insert(machine, used());
+            continue;
+        }
+        if let Some(keep) = go.sizes.keep(pool) {
+            kept.insert(machine, keep);
+            continue;
+        }
+        match mover.empty(world, machine) {
+            Ok(moves) => {
+                go.sizes.take(pool);
+                let cause = match () {
+                    () if !ready => RemovalCause::Unready,
+                    () if moves.is_empty() => RemovalCause::Empty,
+                    () if under => RemovalCause::Underused,
+                    () => RemovalCause::Consolidated,
+                };
+                if let Some(keep) = go.ask(world, machine, cause, &moves) {
+                    kept.insert(machine, keep);
+                }
+            }
+            Err(stuck) => {
+                let keep = match stuck {
+                    Stuck::Pod(pod) if under => {
+                        Keep::NoPlace { pod: world.problem.cluster.pods[pod as usize].name.clone() }
+                    }
+                    Stuck::Pod(_) => used(),
+                    Stuck::Headroom => Keep::Headroom,
+                    Stuck::Work => Keep::NotLookedAt,
+                };
+                kept.insert(machine, keep);
+            }
+        }
+    }
+}
+
+fn is_ready(world: &World<'_>, machine: usize) -> bool {
+    world
+        .machine(machine)
+        .node
+        .is_some_and(|at| world.problem.cluster.nodes.get(at).is_some_and(|node| node.ready))
+}

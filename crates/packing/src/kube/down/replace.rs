@@ -1,0 +1,193 @@
+//! Cheaper machines in the place of dearer ones: one for one, or a few for many.
+//!
+//! Looked for when nothing else moves: no machine could just go, none is on its way in or out. The machines that are
+//! worth the least for their price are given up together, one, two, four and so on; their pods go where there is
+//! room, and new machines are packed for the rest. The set that saves the most is taken, if it saves enough of what
+//! it replaces, and only if the plan that comes after it would indeed find all pods a place. Prices fall with every
+//! replacement, so there is no way back to where it began.
+
+use super::moving::Mover;
+use super::order::Values;
+use super::{Going, WINDOWS};
+use crate::kube::bulk::{self, Ask, Choice, Group};
+use crate::kube::keep;
+use crate::kube::problem::{Decision, Keep, Replacement, Stage};
+use crate::kube::up::Grown;
+use crate::kube::up::{fresh, probe::Probes};
+use crate::kube::world::World;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// So many machines are looked at one by one; the sets of many look at all.
+const SINGLES: usize = 200;
+
+/// A set of machines, and what would stand for it.
+struct Exchange {
+    old: Vec<usize>,
+    new: Vec<(usize, u64)>,
+    saves: u64,
+}
+
+/// The best exchange, if there is one; at most one in a plan, so that each is seen through before the next.
+pub(super) fn cheaper<'a>(
+    world: &mut World<'a>,
+    values: &Values,
+    grown: &Grown,
+    kept: &mut BTreeMap<usize, Keep>,
+    go: &mut Going<'a>,
+    decision: &Decision,
+) -> Vec<Replacement> {
+    let restless = |machine: &crate::kube::problem::Machine| {
+        machine.replaces || matches!(machine.stage, Stage::Coming | Stage::Leaving)
+    };
+    if go.gate.is_some()
+        || !decision.launches.is_empty()
+        || !go.removals.is_empty()
+        || !go.unneeded.is_empty()
+        || world.problem.machines.iter().any(restless)
+    {
+        return Vec::new();
+    }
+    let outdated: Vec<usize> =
+        candidates(world, kept).into_iter().filter(|&machine| world.machine(machine).outdated).take(1).collect();
+    let mut probes = Probes::of(world);
+    let base = kept.clone();
+    let scene = Scene { values, grown, kept: &base };
+    let mut found: Vec<Exchange> = Vec::new();
+    if !outdated.is_empty() {
+        found.extend(scene.exchange(world, &mut probes, &outdated));
+    } else if world.problem.policy.consolidate {
+        let order = candidates(world, kept);
+        let mut size = 2;
+        while size / 2 < order.len() {
+            let set = &order[..size.min(order.len())];
+            found.extend(scene.exchange(world, &mut probes, set).filter(|one| one.saves_enough(world)));
+            size *= 2;
+        }
+        for machine in order.iter().take(SINGLES) {
+            let single = core::slice::from_ref(machine);
+            found.extend(scene.exchange(world, &mut probes, single).filter(|one| one.saves_enough(world)));
+        }
+        found.sort_by(|a, b| b.saves.cmp(&a.saves).then(a.old.len().cmp(&b.old.len())));
+    }
+    let Some(chosen) = found.into_iter().take(8).find(|one| scene.holds(world, one)) else { return Vec::new() };
+    let ripe = outdated == chosen.old
+        || chosen.old.iter().all(|&machine| keep::long_enough(world, machine));
+    for &machine in &chosen.old {
+        go.unneeded.push(machine);
+        kept.insert(machine, if ripe { Keep::ReplacementComing } else { Keep::NotLongEnough });
+    }
+    if !ripe {
+        return Vec::new();
+    }
+    alloc::vec![Replacement { old: chosen.old, new: chosen.new }]
+}
+
+/// Machines that nothing but their pods keeps, those first whose pods are worth the least for the price.
+fn candidates(world: &World<'_>, kept: &BTreeMap<usize, Keep>) -> Vec<usize> {
+    let only_pods = |machine: &usize| {
+        matches!(kept.get(machine), Some(Keep::Used { .. } | Keep::NoPlace { .. } | Keep::NotLookedAt))
+    };
+    let mut list: Vec<_> = world
+        .order
+        .iter()
+        .copied()
+        .filter(only_pods)
+        .enumerate()
+        .map(|(rank, machine)| {
+            let price = u64::from(keep::used::share(world, machine)).saturating_mul(1_000_000);
+            // Used for its price: by the share of it, and what that share costs.
+            let dear = world.machine(machine).price.0.max(1);
+            ((price / dear, rank), machine)
+        })
+        .collect();
+    list.sort_unstable();
+    list.into_iter().map(|(_, machine)| machine).collect()
+}
+
+/// What exchanges are judged by.
+struct Scene<'s> {
+    values: &'s Values,
+    grown: &'s Grown,
+    kept: &'s BTreeMap<usize, Keep>,
+}
+
+impl Scene<'_> {
+    fn mover(&self, world: &World<'_>, window: usize) -> Mover {
+        Mover::of(world, self.values, self.kept, self.grown, window)
+    }
+
+    /// The cheapest machines for what of these has no place elsewhere.
+    fn exchange(&self, world: &mut World<'_>, probes: &mut Probes, old: &[usize]) -> Option<Exchange> {
+        let mark = world.ledger.mark();
+        let rest = self.mover(world, WINDOWS[0]).rest(world, old);
+        world.ledger.back_to(mark);
+        let rest = rest?;
+        // Pods that look at other pods are judged one by one afterwards; here they count by their size.
+        let mut groups: BTreeMap<(u32, Vec<i64>), (u32, u64)> = BTreeMap::new();
+        for spec in rest {
+            let key = (world.ledger.nature(spec), world.ledger.request(spec).to_vec());
+            groups.entry(key).or_insert((spec, 0)).1 += 1;
+        }
+        let mut list = Vec::new();
+        for ((_, ask), (spec, count)) in groups {
+            list.push((world.rank[spec as usize], Group { ask, count, kinds: probes.suits(world, spec).clone() }));
+        }
+        list.sort_by_key(|(rank, _)| *rank);
+        let groups: Vec<Group> = list.into_iter().map(|(_, group)| group).collect();
+        let kinds = fresh::kinds(world, probes);
+        let ask = Ask {
+            groups: &groups,
+            kinds: &kinds,
+            shares: &world.room.groups,
+            total: world.room.total,
+            choice: Choice::Cost,
+        };
+        let packed = bulk::pack(&ask);
+        if packed.unplaced() > 0 {
+            return None;
+        }
+        let mut new: BTreeMap<usize, u64> = BTreeMap::new();
+        for batch in &packed.batches {
+            *new.entry(batch.kind).or_default() += batch.count;
+        }
+        let price: u64 = old.iter().map(|&machine| world.machine(machine).price.0).sum();
+        let costs = u64::try_from(packed.price(&kinds)).unwrap_or(u64::MAX);
+        let new: Vec<(usize, u64)> = new.into_iter().collect();
+        Some(Exchange { old: old.to_vec(), new, saves: price.saturating_sub(costs) })
+    }
+
+    /// Would the plan that comes once the new machines are up find all pods of the old ones a place?
+    fn holds(&self, world: &mut World<'_>, exchange: &Exchange) -> bool {
+        WINDOWS.iter().all(|&window| {
+            let mark = world.ledger.mark();
+            let mut mover = self.mover(world, window);
+            let mut nodes = Vec::new();
+            for &(pool, count) in &exchange.new {
+                let template = &world.problem.pools[pool].template;
+                nodes.extend((0..count).map(|_| world.ledger.add_node(template)));
+            }
+            mover.prefer(&nodes);
+            let all = exchange.old.iter().all(|&machine| mover.empty(world, machine).is_ok());
+            world.ledger.back_to(mark);
+            all
+        })
+    }
+}
+
+impl Exchange {
+    /// Has every pool its minimum once the old machines are gone?
+    fn keeps_minimums(&self, world: &World<'_>) -> bool {
+        world.problem.pools.iter().enumerate().all(|(pool, option)| {
+            let gone = self.old.iter().filter(|&&machine| world.machine(machine).pool == Some(pool)).count() as u64;
+            let new = self.new.iter().filter(|(of, _)| *of == pool).map(|(_, count)| count).sum::<u64>();
+            gone == 0 || world.size_of(pool) + new >= gone + u64::from(option.min)
+        })
+    }
+
+    fn saves_enough(&self, world: &World<'_>) -> bool {
+        let price: u64 = self.old.iter().map(|&machine| world.machine(machine).price.0).sum();
+        let wanted = u128::from(price) * u128::from(world.problem.policy.min_saving_percent);
+        self.saves > 0 && !self.new.is_empty() && self.keeps_minimums(world) && u128::from(self.saves) * 100 >= wanted
+    }
+}

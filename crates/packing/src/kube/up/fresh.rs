@@ -1,0 +1,115 @@
+//! New machines: minimums, and those for what has no place on what is there.
+
+use super::lot::Lot;
+use super::probe::Probes;
+use super::{scatter, there};
+use crate::kube::bulk::{self, Ask, Choice, Kind};
+use crate::kube::world::World;
+use alloc::vec::Vec;
+use ostler_model::LaunchCause;
+
+/// Opens what the pools lack of their minimums, as far as the bounds allow.
+pub(super) fn minimums(world: &mut World<'_>) {
+    for (pool, option) in world.problem.pools.iter().enumerate() {
+        if option.closed {
+            continue;
+        }
+        let lacks = u64::from(option.min).saturating_sub(world.size_of(pool));
+        for _ in 0..lacks.min(world.room.of_pool(pool)) {
+            world.open(pool, LaunchCause::Min);
+        }
+    }
+}
+
+/// Opens machines for these lots, given by priority. All at once is the cheapest; only if bounds do not let everybody
+/// in do the higher priorities choose first. Gives back what found no place.
+pub(super) fn bring(
+    world: &mut World<'_>,
+    probes: &mut Probes,
+    levels: Vec<Vec<Lot>>,
+    cause: LaunchCause,
+) -> Vec<Lot> {
+    let several = levels.iter().filter(|lots| !lots.is_empty()).count() > 1;
+    let moment = world.mark();
+    let room = world.room.clone();
+    let mut all: Vec<Lot> = levels.iter().flatten().cloned().collect();
+    open(world, probes, &mut all, cause);
+    let left: Vec<Lot> = all.into_iter().filter(|lot| lot.left() > 0).collect();
+    let run_out = (0..world.problem.pools.len()).any(|n| room.of_pool(n) > 0 && world.room.of_pool(n) == 0);
+    if !several || left.is_empty() || !run_out {
+        return left;
+    }
+    world.back_to(moment);
+    let mut left = Vec::new();
+    for mut lots in levels {
+        open(world, probes, &mut lots, cause);
+        left.extend(lots.into_iter().filter(|lot| lot.left() > 0));
+    }
+    left
+}
+
+fn open(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: LaunchCause) {
+    let mut order: Vec<usize> =
+        (0..lots.len()).filter(|&n| lots[n].left() > 0 && !world.is_plain(lots[n].spec)).collect();
+    // The hard ones first: those that ask for the most.
+    order.sort_by(|&a, &b| {
+        let key = |n: usize| world.ledger.request(lots[n].spec);
+        let priority = |n: usize| world.ledger.spec(lots[n].spec).map_or(0, |spec| spec.priority);
+        (priority(b), key(b), world.rank[lots[a].spec as usize]).cmp(&(
+            priority(a),
+            key(a),
+            world.rank[lots[b].spec as usize],
+        ))
+    });
+    for n in order {
+        scatter::open(world, probes, &mut lots[n], cause);
+    }
+    crowd(world, probes, lots, cause);
+}
+
+/// Plain lots: first onto what was just opened, then packed into new machines together.
+fn crowd(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: LaunchCause) {
+    let opened: Vec<_> = world.opened.iter().map(|opened| opened.node).collect();
+    there::crowd(world, lots, &opened);
+    let mut crowds = there::crowds(world, lots);
+    if crowds.is_empty() {
+        return;
+    }
+    for crowd in &mut crowds {
+        let lot = &lots[crowd.lots[0]];
+        let suits =
+            probes.suits(world, lot.spec).iter().filter(|&pool| lot.only.is_none_or(|only| only == pool));
+        crowd.group.kinds = suits.collect();
+    }
+    let groups: Vec<_> = crowds.iter().map(|crowd| crowd.group.clone()).collect();
+    let kinds = kinds(world, probes);
+    let ask = Ask {
+        groups: &groups,
+        kinds: &kinds,
+        shares: &world.room.groups,
+        total: world.room.total,
+        choice: Choice::from(world.problem.policy.expander),
+    };
+    for batch in bulk::pack(&ask).batches {
+        for _ in 0..batch.count {
+            let node = world.open(batch.kind, cause);
+            for &(group, count) in &batch.holds {
+                there::seat(world, &crowds[group], lots, node, count);
+            }
+        }
+    }
+}
+
+/// The pools as kinds of machines, in their order.
+pub(in crate::kube) fn kinds(world: &World<'_>, probes: &Probes) -> Vec<Kind> {
+    let kind = |(n, option): (usize, &crate::kube::problem::PoolOption)| Kind {
+        has: probes.free[n].clone(),
+        price: option.price.0,
+        room: if option.closed { 0 } else { world.room.of_pool_alone(n) },
+        share: world.room.group(n),
+        priority: option.priority,
+        doubtful: option.doubtful,
+        here: world.size_of(n),
+    };
+    world.problem.pools.iter().enumerate().map(kind).collect()
+}

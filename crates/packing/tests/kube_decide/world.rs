@@ -1,0 +1,409 @@
+//! A small language for clusters, and decisions as text.
+//!
+//! ```text
+//! pool small cpu=4 mem=16 price=0.2 max=10 zone=a
+//! node n1 small
+//! pods 3 web cpu=1 mem=2 on=n1
+//! pods 2 web cpu=1 mem=2
+//! ```
+//!
+//! Words with `=` are amounts and names, words alone are switches; each is explained where it is read. CPU is in
+//! cores, memory in GiB, times are in seconds before now.
+
+use ostler_model::kube::{
+    AffinityTerm, Budget, Cluster, Daemon, DrainBudget, Eviction, Expander, HOSTNAME, Headroom, HostPort,
+    KubeNode, KubePolicy, LabelSelector, Owner, PODS, Pod, PodSpec, PoolHeadroom, Protocol, Share, Spread,
+    Taint, TaintEffect, Toleration, VolumeNeed, WhilePending, ZONE,
+};
+use ostler_model::{Millis, Price, Quantity, Resources, Timestamp};
+use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The moment of every test, long after the epoch.
+pub const NOW: Timestamp = Timestamp(1_000_000_000);
+
+/// A problem that owns its cluster.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    pub cluster: Cluster,
+    pub policy: KubePolicy,
+    pub pools: Vec<PoolOption>,
+    pub machines: Vec<Machine>,
+    pub max_machines: Option<u64>,
+    pub quiet_until: Option<Timestamp>,
+}
+
+impl World {
+    pub fn problem(&self) -> Problem<'_> {
+        Problem {
+            now: NOW,
+            cluster: &self.cluster,
+            policy: &self.policy,
+            pools: self.pools.clone(),
+            machines: self.machines.clone(),
+            max_machines: self.max_machines,
+            quiet_until: self.quiet_until,
+        }
+    }
+
+    /// Reads a world. Every mistake is a panic with the line.
+    pub fn of(text: &str) -> Self {
+        // Timers are off unless a test is about them.
+        let policy = KubePolicy { unneeded: Millis(0), ..KubePolicy::default() };
+        let mut world = Self { policy, ..Self::default() };
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let mut words = line.split_whitespace();
+            let what = words.next().expect("a line has a word");
+            let words: Vec<&str> = words.collect();
+            match what {
+                "pool" => world.pool(words[0], &Words::of(line, &words[1..])),
+                "node" => world.node(words[0], words[1], &Words::of(line, &words[2..])),
+                "foreign" => world.foreign(words[0], &Words::of(line, &words[1..])),
+                "pods" => {
+                    let count = words[0].parse().unwrap_or_else(|_| panic!("no count: {line}"));
+                    world.pods(count, words[1], &Words::of(line, &words[2..]));
+                }
+                "daemon" => world.daemon(words[0], &Words::of(line, &words[1..])),
+                "budget" => world.budget(words[0], &Words::of(line, &words[1..])),
+                "headroom" => world.headroom(words[0], &Words::of(line, &words[1..])),
+                "policy" => world.set_policy(&Words::of(line, &words)),
+                other => panic!("no such line: {other}"),
+            }
+        }
+        world
+    }
+
+    fn pool(&mut self, name: &str, words: &Words<'_>) {
+        let mut template = node(name, words);
+        template.labels.insert("pool".into(), name.into());
+        self.pools.push(PoolOption {
+            id: name.into(),
+            template,
+            price: price(words.text("price").unwrap_or("1")),
+            min: words.number("min").unwrap_or(0),
+            max: words.number("max").unwrap_or(1000),
+            priority: words.number("priority").unwrap_or(0),
+            group: words.text("group").map(Into::into),
+            group_max: words.number("groupmax"),
+            closed: words.has("closed"),
+            doubtful: words.has("doubtful"),
+        });
+    }
+
+    fn node(&mut self, name: &str, pool: &str, words: &Words<'_>) {
+        let place = self.pools.iter().position(|option| option.id.as_str() == pool);
+        let place = place.unwrap_or_else(|| panic!("no pool {pool}"));
+        let coming = words.has("coming");
+        let option = &self.pools[place];
+        let stage = match () {
+            () if coming => Stage::Coming,
+            () if words.text("leaving").is_some() || words.has("leaving") => Stage::Leaving,
+            () if words.has("ending") => Stage::Ending,
+            () => Stage::Up,
+        };
+        let mut machine = machine(name, Some(place), stage, option.price);
+        machine.leaving_for = words.text("leaving").map(cause);
+        machine.outdated = words.has("outdated");
+        machine.replaces = words.has("replaces");
+        machine.keep = words.has("failed").then_some(Keep::DrainFailed);
+        machine.unneeded_since = words.number("unneeded").map(ago);
+        if !coming {
+            let mut node = option.template.clone();
+            node.id = name.into();
+            node.labels.insert(HOSTNAME.into(), name.into());
+            node.unschedulable = words.has("cordoned");
+            node.draining = stage == Stage::Leaving;
+            node.held = words.has("held").then(|| "told to".into());
+            if let Some(since) = words.number("notready") {
+                node.ready = false;
+                node.ready_since = ago(since);
+            }
+            machine.node = Some(self.cluster.nodes.len());
+            self.cluster.nodes.push(node);
+        }
+        self.machines.push(machine);
+    }
+
+    /// A node of nobody's pool.
+    fn foreign(&mut self, name: &str, words: &Words<'_>) {
+        let mut machine = machine(name, None, Stage::Up, Price(0));
+        machine.node = Some(self.cluster.nodes.len());
+        let mut node = node(name, words);
+        node.labels.insert(HOSTNAME.into(), name.into());
+        self.cluster.nodes.push(node);
+        self.machines.push(machine);
+    }
+
+    fn spec(&mut self, app: &str, words: &Words<'_>) -> u32 {
+        let spec = spec(app, words);
+        let known = self.cluster.specs.iter().position(|other| *other == spec);
+        known.unwrap_or_else(|| {
+            self.cluster.specs.push(spec);
+            self.cluster.specs.len() - 1
+        }) as u32
+    }
+
+    fn pods(&mut self, count: u32, app: &str, words: &Words<'_>) {
+        let spec = self.spec(app, words);
+        let kind = if words.has("job") { "Job" } else { "ReplicaSet" };
+        let owner = Owner { kind: kind.into(), name: app.into(), uid: app.into() };
+        for _ in 0..count {
+            let n = self.cluster.pods.len();
+            self.cluster.pods.push(Pod {
+                name: format!("{app}-{n:05}").into(),
+                uid: format!("{n:05}").into(),
+                spec,
+                node: words.text("on").map(Into::into),
+                nominated: words.text("nominated").map(Into::into),
+                created_at: ago(words.number("age").unwrap_or(100)),
+                terminating: words.has("terminating"),
+                ignored: words.text("ignored").map(Into::into),
+                owner: (!words.has("bare")).then(|| Arc::new(owner.clone())),
+                eviction: Eviction {
+                    local_storage: words.has("local"),
+                    safe: words.has("unsafe").then_some(false),
+                    ..Eviction::default()
+                },
+            });
+        }
+    }
+
+    fn daemon(&mut self, name: &str, words: &Words<'_>) {
+        let spec = self.spec(name, words);
+        self.cluster.daemons.push(Daemon { name: name.into(), spec });
+    }
+
+    /// `budget web allowed=0`: of the pods of that app.
+    fn budget(&mut self, app: &str, words: &Words<'_>) {
+        self.cluster.budgets.push(Budget {
+            namespace: "default".into(),
+            name: app.into(),
+            selector: Some(of_app(app)),
+            allowed: words.number("allowed").unwrap_or(0),
+        });
+    }
+
+    /// `headroom 2 cpu=1 mem=1`, or of a pool alone with `pool=`.
+    fn headroom(&mut self, count: &str, words: &Words<'_>) {
+        let count = count.parse().expect("a count");
+        if let Some(pool) = words.text("pool") {
+            let shape = words.amounts();
+            self.policy.headroom.push(PoolHeadroom { pool: pool.into(), shape, count });
+            return;
+        }
+        let spec = self.spec("headroom", words);
+        self.cluster.headroom.push(Headroom { name: "default/spare".into(), spec, count });
+    }
+
+    fn set_policy(&mut self, words: &Words<'_>) {
+        let policy = &mut self.policy;
+        for word in &words.list {
+            let (key, value) = word.split_once('=').unwrap_or((word, ""));
+            let number = || value.parse::<u32>().unwrap_or_else(|_| panic!("no number: {word}"));
+            match key {
+                "expander" => {
+                    policy.expander = match value {
+                        "cost" => Expander::Cost,
+                        "least-waste" => Expander::LeastWaste,
+                        "priority" => Expander::Priority,
+                        "most-pods" => Expander::MostPods,
+                        other => panic!("no expander {other}"),
+                    }
+                }
+                "threshold" => policy.utilization_threshold_percent = number(),
+                "unneeded" => policy.unneeded = Millis::secs(number().into()),
+                "newpods" => policy.new_pod_delay = Millis::secs(number().into()),
+                "saving" => policy.min_saving_percent = number(),
+                "max" => self.max_machines = Some(number().into()),
+                "quiet" => self.quiet_until = Some(NOW + Millis::secs(number().into())),
+                "drains" => policy.budgets.push(DrainBudget {
+                    nodes: Share::Count(number()),
+                    per: words.text("per").map(label_key),
+                    only_with_pods: words.has("loaded"),
+                    windows: Vec::new(),
+                }),
+                "percent" => policy.budgets.push(DrainBudget {
+                    nodes: Share::Percent(number()),
+                    per: None,
+                    only_with_pods: false,
+                    windows: Vec::new(),
+                }),
+                "per" | "loaded" => {}
+                "strict" => policy.while_pending = WhilePending::Strict,
+                "keep-all" => policy.scale_down = false,
+                "no-consolidation" => policy.consolidate = false,
+                other => panic!("no policy {other}"),
+            }
+        }
+    }
+}
+
+/// The words of one line.
+struct Words<'t> {
+    line: &'t str,
+    list: Vec<&'t str>,
+}
+
+impl<'t> Words<'t> {
+    fn of(line: &'t str, list: &[&'t str]) -> Self {
+        Self { line, list: list.to_vec() }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.list.contains(&word)
+    }
+
+    fn text(&self, key: &str) -> Option<&'t str> {
+        self.list.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn number<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
+        self.text(key).map(|text| text.parse().unwrap_or_else(|_| panic!("no number for {key}: {}", self.line)))
+    }
+
+    /// `cpu=`, `mem=`, `pods=`, `gpu=`.
+    fn amounts(&self) -> Resources {
+        let mut found = Resources::default();
+        for (key, name, each) in
+            [("cpu", "cpu", 1), ("mem", "memory", 1 << 30), ("pods", PODS, 1), ("gpu", "example.com/gpu", 1)]
+        {
+            if let Some(text) = self.text(key) {
+                let amount: Quantity = text.parse().unwrap_or_else(|_| panic!("no amount: {}", self.line));
+                found.0.insert(name.into(), amount.times(each));
+            }
+        }
+        found
+    }
+
+    /// `select.key=value` and the like: what follows a prefix.
+    fn pairs(&self, prefix: &str) -> BTreeMap<Arc<str>, Arc<str>> {
+        let pair = |word: &&str| {
+            let (key, value) = word.strip_prefix(prefix)?.split_once('=')?;
+            Some((label_key(key), value.into()))
+        };
+        self.list.iter().filter_map(pair).collect()
+    }
+}
+
+fn label_key(key: &str) -> Arc<str> {
+    match key {
+        "zone" => ZONE.into(),
+        "host" => HOSTNAME.into(),
+        other => other.into(),
+    }
+}
+
+fn price(text: &str) -> Price {
+    let amount: Quantity = text.parse().expect("a price");
+    Price((amount.as_ten_thousandths() * 100) as u64)
+}
+
+fn ago(seconds: u64) -> Timestamp {
+    NOW - Millis::secs(seconds)
+}
+
+fn cause(text: &str) -> RemovalCause {
+    serde_json::from_str(&format!("{text:?}")).unwrap_or_else(|_| panic!("no cause {text}"))
+}
+
+fn of_app(app: &str) -> LabelSelector {
+    LabelSelector { labels: [("app".into(), app.into())].into(), requirements: Vec::new() }
+}
+
+/// `zone=`, `label.key=`, `taint=key`, `volumes.driver=`, and amounts.
+fn node(name: &str, words: &Words<'_>) -> KubeNode {
+    let mut allocatable = words.amounts();
+    allocatable.0.entry(PODS.into()).or_insert(Quantity::units(110));
+    let mut labels = words.pairs("label.");
+    if let Some(zone) = words.text("zone") {
+        labels.insert(ZONE.into(), zone.into());
+    }
+    let taint =
+        |key: &str| Taint { key: key.into(), value: "".into(), effect: TaintEffect::NoSchedule };
+    let limits = words.pairs("volumes.").into_iter();
+    KubeNode {
+        id: name.into(),
+        labels,
+        taints: words.text("taint").map(taint).into_iter().collect(),
+        unschedulable: false,
+        allocatable,
+        attach_limits: limits.map(|(driver, limit)| (driver, limit.parse().expect("a limit"))).collect(),
+        features: [].into(),
+        ready: true,
+        ready_since: Timestamp(0),
+        created_at: Timestamp(0),
+        draining: false,
+        held: None,
+    }
+}
+
+fn machine(name: &str, pool: Option<usize>, stage: Stage, price: Price) -> Machine {
+    Machine {
+        name: name.into(),
+        pool,
+        stage,
+        node: None,
+        price,
+        outdated: false,
+        keep: None,
+        unneeded_since: None,
+        replaces: false,
+        leaving_for: None,
+    }
+}
+
+/// `select.key=`, `tolerate=key`, `tolerate-all`, `spread=zone:1`, `apart=host`, `together=zone`, `port=`,
+/// `volume=driver/name`, `priority=`, `unjudged`.
+fn spec(app: &str, words: &Words<'_>) -> PodSpec {
+    let mut requests = words.amounts();
+    requests.0.insert(PODS.into(), Quantity::ONE);
+    let term = |key: &str| AffinityTerm {
+        selector: Some(of_app(app)),
+        namespaces: ["default".into()].into(),
+        namespace_selector: None,
+        topology: label_key(key),
+    };
+    let spread = |text: &str| {
+        let (key, skew) = text.split_once(':').expect("spread=key:skew");
+        Spread {
+            topology: label_key(key),
+            max_skew: skew.parse().expect("a skew"),
+            min_domains: 0,
+            selector: Some(of_app(app)),
+            honor_affinity: true,
+            honor_taints: false,
+        }
+    };
+    let bears = |key: Option<&str>| Toleration {
+        key: key.map(Into::into),
+        value: None,
+        effect: None,
+        compare: None,
+    };
+    let mut tolerations: Vec<Toleration> = words.text("tolerate").map(|key| bears(Some(key))).into_iter().collect();
+    if words.has("tolerate-all") {
+        tolerations.push(bears(None));
+    }
+    let volume = |text: &str| {
+        let (driver, name) = text.split_once('/').expect("volume=driver/name");
+        VolumeNeed::Unbound { claim: name.into(), driver: driver.into(), nodes: None, exclusive: false }
+    };
+    let port = |port: u16| HostPort { address: "".into(), protocol: Protocol::Tcp, port };
+    PodSpec {
+        namespace: "default".into(),
+        labels: [("app".into(), app.into())].into(),
+        requests,
+        node_selector: words.pairs("select."),
+        tolerations,
+        ports: words.number("port").map(port).into_iter().collect(),
+        affinity: words.text("together").map(term).into_iter().collect(),
+        anti_affinity: words.text("apart").map(term).into_iter().collect(),
+        spread: words.text("spread").map(spread).into_iter().collect(),
+        volumes: words.text("volume").map(volume).into_iter().collect(),
+        priority: words.number("priority").unwrap_or(0),
+        scheduler: words.text("scheduler").unwrap_or("default-scheduler").into(),
+        unjudged: words.has("unjudged").then(|| "a device claim".into()),
+        ..PodSpec::default()
+    }
+}

@@ -1,0 +1,200 @@
+//! The knobs.
+
+use ostler_model::kube::NodeTemplate;
+use ostler_model::{FailureClass, Millis};
+use ostler_provider::ProviderError;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// A provider of simulated nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct KwokConfig {
+    /// Whose nodes: two providers in one cluster have different sites, and leave each other's nodes alone.
+    pub site: String,
+    /// The way into the cluster; the pod's service account if absent.
+    #[serde(default)]
+    pub kubeconfig: Option<PathBuf>,
+    /// A context of it; its current one if absent.
+    #[serde(default)]
+    pub context: Option<String>,
+}
+
+/// How the nodes of a pool are made.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KwokTemplate {
+    /// How they behave.
+    #[serde(flatten)]
+    pub behaviour: Behaviour,
+    /// Taints that stay, `KEY=VALUE:Effect` or `KEY:Effect`.
+    pub taints: Vec<String>,
+    /// Taints until [`Behaviour::startup`] is over.
+    pub startup_taints: Vec<String>,
+    /// What a node says of itself where that differs from what the pool promises: name to amount, as in
+    /// Kubernetes (`cpu: 3900m`).
+    pub allocatable: BTreeMap<String, String>,
+    /// Launches are refused so.
+    pub refuse: Option<Refusal>,
+}
+
+/// How a simulated node behaves. Spans are texts: `500ms`, `2s`, `1m30s`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Behaviour {
+    /// From the launch until the node is ready.
+    #[serde(with = "span")]
+    pub boot: Millis,
+    /// From ready until its startup taints are gone.
+    #[serde(with = "span")]
+    pub startup: Millis,
+    /// How long a pod takes to end, its grace period at most.
+    #[serde(with = "span")]
+    pub stop: Millis,
+    /// It never becomes ready.
+    pub never_ready: bool,
+    /// Taints that go when [`startup`](Self::startup) is over. Not a knob: filled in from the template.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub startup_keys: Vec<String>,
+    /// When it was asked for, in milliseconds since 1970; the API server rounds to seconds. Not a knob.
+    pub asked_at: u64,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            boot: Millis::secs(1),
+            startup: Millis(0),
+            stop: Millis::secs(1),
+            never_ready: false,
+            startup_keys: Vec::new(),
+            asked_at: 0,
+        }
+    }
+}
+
+/// How launches of a pool are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refusal {
+    /// No such machine just now.
+    OutOfCapacity,
+    /// The limit of the account.
+    Quota,
+    /// Not allowed.
+    Denied,
+    /// May pass by itself; nothing was made.
+    Transient,
+}
+
+impl From<Refusal> for FailureClass {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::OutOfCapacity => Self::OutOfCapacity,
+            Refusal::Quota => Self::Quota,
+            Refusal::Denied => Self::Denied,
+            Refusal::Transient => Self::Transient,
+        }
+    }
+}
+
+impl KwokTemplate {
+    /// A pool's template with the taints that the pool itself names: they are for the planner to know and for
+    /// the provider to set. A template that is no map is left as it is, and refused at the launch.
+    pub fn with_taints(template: &serde_json::Value, pool: &NodeTemplate) -> serde_json::Value {
+        let mut template = if template.is_null() { serde_json::json!({}) } else { template.clone() };
+        if let Some(map) = template.as_object_mut() {
+            for (key, taints) in [("taints", &pool.taints), ("startup_taints", &pool.startup_taints)] {
+                let texts: Vec<_> = taints.iter().map(ToString::to_string).collect();
+                map.entry(key).or_insert_with(|| serde_json::json!(texts));
+            }
+        }
+        template
+    }
+
+    /// From a pool's template; `null` is the usual node.
+    pub(crate) fn from_value(pool: &str, value: &serde_json::Value) -> Result<Self, ProviderError> {
+        if value.is_null() {
+            return Ok(Self::default());
+        }
+        serde_json::from_value(value.clone()).map_err(|why| {
+            let message = format!("pool {pool}: template of a simulated node: {why}");
+            ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message)
+        })
+    }
+}
+
+/// A span of time as text, the units from days to milliseconds: `1m30s`. `None` if it is none.
+pub(crate) fn parse_span(text: &str) -> Option<Millis> {
+    let (mut rest, mut sum) = (text.trim(), 0_u64);
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let (number, tail) = rest.split_at(digits);
+        let letters = tail.find(|c: char| c.is_ascii_digit()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(letters);
+        let unit = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        sum = sum.checked_add(number.parse::<u64>().ok()?.checked_mul(unit)?)?;
+        rest = tail;
+    }
+    Some(Millis(sum))
+}
+
+mod span {
+    use super::{Deserialize, Deserializer, Millis, de, parse_span};
+    use serde::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(span: &Millis, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{}ms", span.0))
+    }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Millis, D::Error> {
+        let text = String::deserialize(from)?;
+        parse_span(&text).ok_or_else(|| {
+            de::Error::custom(format!("{text:?} is no span of time: write one like `500ms`, `2s` or `1m30s`"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ostler_model::kube::{Taint, TaintEffect};
+    use serde_json::json;
+
+    #[test]
+    fn spans_are_read_as_people_write_them() {
+        let read = |text| parse_span(text).map(|span| span.0);
+        assert_eq!(read("500ms"), Some(500));
+        assert_eq!(read("1m30s"), Some(90_000));
+        assert_eq!(read("0s"), Some(0));
+        for wrong in ["", "5", "s", "5 s", "-1s", "1y", "99999999999999999999s", "300000000000000000d"] {
+            assert_eq!(read(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_template_is_read_and_its_mistakes_are_named() {
+        let read = |value| KwokTemplate::from_value("p", &value);
+        assert_eq!(read(json!(null)), Ok(KwokTemplate::default()));
+        let good = read(json!({"boot": "2s", "refuse": "quota", "taints": ["a=b:NoSchedule"]}));
+        let good = good.expect("a good template");
+        assert_eq!((good.behaviour.boot, good.refuse), (Millis::secs(2), Some(Refusal::Quota)));
+        for (wrong, word) in
+            [(json!({"boot": "soon"}), "soon"), (json!({"bot": "1s"}), "bot"), (json!(7), "7")]
+        {
+            let error = read(wrong).expect_err("a mistake");
+            assert_eq!((error.class, error.code), (FailureClass::Permanent, "OSTLER-P201"));
+            assert!(error.message.contains(word), "{error}");
+        }
+    }
+}
