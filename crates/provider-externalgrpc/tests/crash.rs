@@ -55,7 +55,7 @@ impl Lives {
         place.config.timeout = ms(500);
         place.config.timing.patience = ms(2_000);
         place.config.timing.settle = ms(1_000);
-        place.config.timing.give_up_after = ms(1_500);
+        place.config.timing.give_up_after = ms(5_000);
         let (left, keeps_last) = match death {
             Death::BeforeWrite(n) => (n, false),
             Death::AfterWrite(n) => (n, true),

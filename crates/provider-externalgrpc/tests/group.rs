@@ -59,8 +59,8 @@ async fn k22_an_end_of_a_broken_machine_that_is_not_heard_is_asked_again() {
 async fn k28_what_does_not_come_is_taken_back_once() {
     let mut place = Place::new(Fleet { dry: true, ..Fleet::default().with(&["a", "b"]) }).await;
     place.config.timing.patience = ms(100);
-    place.config.timeout = ms(1_000);
-    place.config.timing.give_up_after = ms(1_500);
+    place.config.timeout = ms(2_000);
+    place.config.timing.give_up_after = ms(4_000);
     let provider = place.open().await;
     let mut tasks = tokio::task::JoinSet::new();
     for instance in ["i", "j", "k"] {
@@ -88,8 +88,8 @@ async fn k28_what_does_not_come_is_taken_back_once() {
 #[tokio::test]
 async fn k28_a_size_whose_answer_was_lost_is_taken_back_once() {
     let mut place = Place::new(Fleet { dry: true, ..Fleet::default() }).await;
-    place.config.timeout = ms(400);
-    place.config.timing.give_up_after = ms(300);
+    place.config.timeout = ms(1_000);
+    place.config.timing.give_up_after = ms(1_500);
     place.cloud.world(|world| world.fault("NodeGroupDecreaseTargetSize", &[Fault::LostAnswer]));
     let provider = place.open().await;
     let error = try_launch(&provider, "i", 1).await.expect_err("nothing comes");
@@ -100,8 +100,8 @@ async fn k28_a_size_whose_answer_was_lost_is_taken_back_once() {
 #[tokio::test]
 async fn k28_taking_back_leaves_what_the_cloud_replaces() {
     let mut place = Place::new(Fleet { dry: true, ..Fleet::default().with(&["a", "b", "c", "d"]) }).await;
-    place.config.timeout = ms(400);
-    place.config.timing.give_up_after = ms(300);
+    place.config.timeout = ms(1_000);
+    place.config.timing.give_up_after = ms(1_500);
     place.cloud.world(|world| world.fault("NodeGroupDecreaseTargetSize", &[Fault::LostAnswer]));
     let provider = place.open().await;
     assert_eq!(listed(&provider).await.len(), 4);
@@ -134,7 +134,7 @@ async fn k67_a_repeated_end_lowers_the_size_once() {
 #[tokio::test]
 async fn k67_an_end_whose_answer_was_lost_is_not_asked_again() {
     let mut place = Place::new(Fleet { notices: ms(60_000), ..Fleet::default() }).await;
-    place.config.timeout = ms(500);
+    place.config.timeout = ms(1_000);
     let provider = place.open().await;
     let ids = launch_all(&provider, &["i", "j"]).await;
     place.cloud.world(|world| world.fault("NodeGroupDeleteNodes", &[Fault::LostAnswer]));
@@ -148,8 +148,8 @@ async fn k67_an_end_whose_answer_was_lost_is_not_asked_again() {
 async fn what_is_heard_late_is_not_asked_for_twice() {
     let mut place = Place::new(Fleet { notices: ms(60_000), ..Fleet::default() }).await;
     place.config.timeout = ms(300);
-    place.config.timing.settle = ms(3_000);
-    place.config.timing.give_up_after = ms(2_000);
+    place.config.timing.settle = ms(6_000);
+    place.config.timing.give_up_after = ms(5_000);
     let late = [Fault::Late(ms(900))];
     let calls = ["NodeGroupIncreaseSize", "NodeGroupDeleteNodes", "NodeGroupDecreaseTargetSize"];
     calls.iter().for_each(|call| place.cloud.world(|world| world.fault(call, &late)));
@@ -268,7 +268,7 @@ async fn launches_at_once_share_their_calls() {
 #[tokio::test]
 async fn a_new_attempt_takes_the_place_of_the_one_before() {
     let mut place = Place::new(Fleet { dry: true, ..Fleet::default() }).await;
-    place.config.timeout = ms(250);
+    place.config.timeout = ms(500);
     place.config.timing.patience = ms(0);
     let provider = place.open().await;
     for attempt in 1..=3 {
