@@ -136,7 +136,7 @@ fn budgets_hold_and_let_go() {
     let mut world = small(10);
     world.app("filler", App::new("filler", 3, 1000, 512));
     world.app("web", App { min_available: Some(2), ..App::new("web", 2, 1000, 512) });
-    world.until("they run", minutes(5), |w| settled(w));
+    world.until("they run", minutes(5), settled);
     assert_eq!(world.cloud.len(), 2);
     world.scale("filler", 0);
     world.run(minutes(20));
@@ -151,13 +151,13 @@ fn a_drain_is_taken_back_when_the_room_is_wanted_again() {
     let mut world = small(2);
     world.app("stuck", App { min_available: Some(1), ..App::new("stuck", 1, 500, 512) });
     world.app("web", App::new("web", 7, 1000, 512));
-    world.until("they run", minutes(5), |w| settled(w));
+    world.until("they run", minutes(5), settled);
     world.scale("web", 3);
     world.until("a drain begins", minutes(20), |w| {
         w.in_state(StateName::Draining) + w.in_state(StateName::DrainRequested) > 0 || w.cloud.len() == 1
     });
     world.scale("web", 7);
-    world.until("all run", minutes(5), |w| settled(w));
+    world.until("all run", minutes(5), settled);
     world.run(minutes(5));
     assert_eq!(world.in_state(StateName::Draining), 0, "{}", world.picture());
 }
@@ -183,7 +183,7 @@ fn a_large_node_is_replaced_by_a_small_one() {
     world.pool("large", 16, 64, 800, 5);
     world.pool("small", 2, 8, 100, 5);
     world.app("web", App::new("web", 10, 1500, 512));
-    world.until("they run", minutes(5), |w| settled(w));
+    world.until("they run", minutes(5), settled);
     world.scale("web", 1);
     world.until("one small node", minutes(60), |w| {
         w.cloud.len() == 1 && w.cloud.count("small") == 1 && settled(w)
@@ -217,7 +217,7 @@ fn crashes_double_nothing() {
 fn a_lost_store_touches_no_busy_node() {
     let mut world = small(10);
     world.app("web", App::new("web", 16, 1000, 512));
-    world.until("they run", minutes(5), |w| settled(w));
+    world.until("they run", minutes(5), settled);
     world.records.clear();
     world.memory = ostler_planner::Memory { seed: 7, ..Default::default() };
     world.crash();
@@ -231,9 +231,34 @@ fn a_lost_store_touches_no_busy_node() {
 fn marks_of_drains_that_nobody_wants_are_removed() {
     let mut world = small(10);
     world.app("web", App::new("web", 4, 1000, 512));
-    world.until("they run", minutes(5), |w| settled(w));
+    world.until("they run", minutes(5), settled);
     let node = ostler_model::NodeId::new("node-m-1");
     world.cluster.draining.insert(node, world.now + minutes(1000));
     world.until("the mark is gone", minutes(2), |w| w.cluster.draining.is_empty());
     assert_eq!(world.cluster.evictions, 0);
+}
+
+/// A pod that could go to two machines on their way does not take the place of one that could not.
+#[test]
+fn machines_on_their_way_are_for_those_that_they_were_bought_for() {
+    let mut world = KubeWorld::new();
+    let taint = |value: &str| ostler_model::kube::Taint {
+        key: "dedicated".into(),
+        value: value.into(),
+        effect: ostler_model::kube::TaintEffect::NoSchedule,
+    };
+    world.pool("general", 4, 16, 100, 3);
+    world.pool("other", 4, 16, 20, 3).node.as_mut().expect("a node").taints = vec![taint("other")];
+    world.app("plain", App::new("plain", 1, 3000, 512));
+    let mut others = App::new("others", 1, 3000, 512);
+    others.spec.tolerations = vec![ostler_model::kube::Toleration {
+        key: Some("dedicated".into()),
+        value: Some("other".into()),
+        effect: None,
+        compare: None,
+    }];
+    world.app("others", others);
+    // Once both are up the scheduler may choose as it likes; until then nothing more is bought.
+    world.run(Millis::secs(50));
+    assert_eq!((world.cloud.count("general"), world.cloud.count("other")), (1, 1), "{}", world.picture());
 }
