@@ -262,3 +262,47 @@ fn machines_on_their_way_are_for_those_that_they_were_bought_for() {
     world.run(Millis::secs(50));
     assert_eq!((world.cloud.count("general"), world.cloud.count("other")), (1, 1), "{}", world.picture());
 }
+
+/// [K53] What nodes really let pods use is learnt from the first one: no machine is bought that would be too small,
+/// and none that is not needed.
+#[test]
+fn what_nodes_are_really_like_is_learnt() {
+    let cores = |n: i64| -> ostler_model::Resources {
+        let cpu = ostler_model::Quantity::units(n);
+        let memory = ostler_model::Quantity::units(16 << 30);
+        let pods = ostler_model::Quantity::units(110);
+        [("cpu", cpu), ("memory", memory), ("pods", pods)].into_iter().collect()
+    };
+    // Less than promised: pods that would fit on what was promised bring nothing.
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { allocatable: Some(cores(3)), ..Habits::default() });
+    world.app("web", App::new("web", 6, 1000, 512));
+    world.until("six pods run", minutes(10), settled);
+    assert_eq!(world.cloud.len(), 2, "{}", world.picture());
+    world.app("wide", App::new("wide", 2, 3500, 512));
+    let made = world.cloud.made;
+    world.run(minutes(20));
+    assert_eq!(world.cloud.made, made, "{}", world.picture());
+    // More than promised: the second plan counts with it.
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { allocatable: Some(cores(6)), ..Habits::default() });
+    world.app("web", App::new("web", 4, 1000, 512));
+    world.until("four pods run", minutes(10), settled);
+    world.scale("web", 12);
+    world.until("twelve pods run", minutes(10), settled);
+    assert_eq!(world.cloud.made, 2, "{}", world.picture());
+}
+
+/// [K28] What was asked for and is not wanted any more goes as soon as it has come.
+#[test]
+fn what_is_not_wanted_any_more_does_not_stay() {
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { boot: minutes(4), ..Habits::default() });
+    world.app("web", App::new("web", 20, 1000, 512));
+    world.run(Millis::secs(30));
+    assert_eq!(world.cloud.made, 5);
+    world.scale("web", 0);
+    world.until("all are gone", minutes(15), |w| w.cloud.is_empty());
+    world.run(minutes(10));
+    assert_eq!(world.cloud.made, 5, "{}", world.picture());
+}
