@@ -10,7 +10,12 @@ fn no_fit_no_node_and_the_reason_pool_by_pool() {
          pool other cpu=200 mem=400 taint=special
          pool gone cpu=200 mem=400 closed
          pods 3 huge cpu=100 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            no place for 3 of huge
+              small: too_large resource cpu,asked 100,has 4
+              other: taint taint special NoSchedule
+              gone: backing_off
+        "#]],
     );
 }
 
@@ -22,7 +27,14 @@ fn what_is_up_and_what_is_coming_is_used_first() {
          node n2 small coming
          pods 3 run cpu=1 mem=1 on=n1
          pods 6 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x1 for demand
+            keep n1: needed_by_pending
+            keep n2: coming
+            1 pods to n1
+            4 pods to n2
+            1 pods to new small 0
+        "#]],
     );
 }
 
@@ -34,7 +46,12 @@ fn machines_on_their_way_out_count_against_the_maximum() {
          node n2 small
          pods 4 run cpu=1 mem=1 on=n2
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: leaving
+            keep n2: used percent 100
+            no place for 8 of web
+              small: pool_at_max max 2
+        "#]],
     );
 }
 
@@ -46,7 +63,17 @@ fn the_total_bound_and_a_shared_one_hold() {
          pool b cpu=4 mem=16 price=0.2 group=g groupmax=2
          pool c cpu=4 mem=16 price=0.3
          pods 5 web cpu=4 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch a x2 for demand
+            launch c x1 for demand
+            1 pods to new a 0
+            1 pods to new a 1
+            1 pods to new c 0
+            no place for 2 of web
+              a: group_at_max max 2
+              b: group_at_max max 2
+              c: total_at_max max 3
+        "#]],
     );
 }
 
@@ -56,7 +83,12 @@ fn minimums_are_filled_up_and_used() {
         "pool small cpu=4 mem=16 min=2
          node n1 small
          pods 3 web cpu=2 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x1 for min
+            keep n1: needed_by_pending
+            2 pods to n1
+            1 pods to new small 0
+        "#]],
     );
 }
 
@@ -67,7 +99,11 @@ fn placeholders_make_room_and_bring_nodes_for_themselves() {
          node n1 small
          pods 2 spare cpu=2 mem=1 priority=-1 on=n1
          pods 1 web cpu=2 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x1 for demand
+            keep n1: needed_by_pending
+            1 pods to n1
+        "#]],
     );
 }
 
@@ -79,7 +115,10 @@ fn expendable_pods_leave_and_bring_nothing() {
          pods 2 spare cpu=2 mem=1 priority=-100 on=n1
          pods 2 web cpu=2 mem=1
          pods 3 waits cpu=2 mem=1 priority=-100",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: needed_by_pending
+            2 pods to n1
+        "#]],
     );
 }
 
@@ -89,7 +128,12 @@ fn the_higher_priority_has_the_last_machine() {
         "pool small cpu=4 mem=16 max=1
          pods 1 low cpu=3 mem=1
          pods 1 high cpu=2 mem=1 priority=100",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x1 for demand
+            1 pods to new small 0
+            no place for 1 of low
+              small: pool_at_max max 1
+        "#]],
     );
 }
 
@@ -99,7 +143,11 @@ fn a_doubtful_pool_is_taken_last() {
         "pool cheap cpu=4 mem=16 price=0.1 doubtful
          pool dear cpu=4 mem=16 price=0.9 max=1
          pods 2 web cpu=4 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch cheap x2 for demand
+            1 pods to new cheap 0
+            1 pods to new cheap 1
+        "#]],
     );
 }
 
@@ -109,7 +157,10 @@ fn the_expander_cost_takes_the_cheapest_whole() {
         "pool small cpu=2 mem=8 price=0.1
          pool large cpu=8 mem=32 price=0.3
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch large x1 for demand
+            8 pods to new large 0
+        "#]],
     );
 }
 
@@ -120,7 +171,11 @@ fn the_expander_priority_takes_the_highest() {
          pool cheap cpu=4 mem=16 price=0.1
          pool dear cpu=4 mem=16 price=0.9 priority=10 max=1
          pods 2 web cpu=4 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch cheap x2 for demand
+            1 pods to new cheap 0
+            1 pods to new cheap 1
+        "#]],
     );
 }
 
@@ -131,7 +186,10 @@ fn the_expander_least_waste_takes_what_fits_best() {
          pool tight cpu=3 mem=3 price=0.9
          pool loose cpu=4 mem=16 price=0.1
          pods 1 web cpu=3 mem=3",
-        &expect![[""]],
+        &expect![[r#"
+            launch tight x1 for demand
+            1 pods to new tight 0
+        "#]],
     );
 }
 
@@ -142,7 +200,10 @@ fn the_expander_most_pods_takes_the_largest() {
          pool small cpu=2 mem=8 price=0.1
          pool large cpu=8 mem=32 price=0.9
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch large x1 for demand
+            8 pods to new large 0
+        "#]],
     );
 }
 
@@ -155,7 +216,11 @@ fn room_is_kept_free_by_buffers_and_by_pools() {
          pods 1 run cpu=1 mem=1 on=n1
          headroom 2 cpu=2 mem=1
          headroom 3 pool=b cpu=2 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch b x1 for headroom
+            keep n1: no_place pod run-00000
+            headroom 1 lacks 2
+        "#]],
     );
 }
 
@@ -168,7 +233,12 @@ fn young_pods_wait_and_pods_of_others_are_not_ours() {
          pods 1 old cpu=4 mem=1 age=31
          pods 3 theirs cpu=4 mem=1 scheduler=batch
          pods 1 device cpu=1 mem=1 unjudged",
-        &expect![[""]],
+        &expect![[r#"
+            no place for 1 of device
+              small: cannot_judge what a device claim
+            no place for 1 of old
+              small: strategy
+        "#]],
     );
 }
 
@@ -179,7 +249,10 @@ fn a_nominated_pod_keeps_its_node() {
          node n1 small
          pods 2 low cpu=2 mem=1 priority=-1 on=n1 terminating
          pods 1 high cpu=4 mem=1 nominated=n1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: needed_by_pending
+            1 pods to n1
+        "#]],
     );
 }
 
@@ -189,7 +262,12 @@ fn pods_that_must_be_together_share_a_zone() {
         "pool a cpu=4 mem=16 price=0.2 zone=a
          pool b cpu=4 mem=16 price=0.2 zone=b
          pods 6 web cpu=2 mem=1 together=zone",
-        &expect![[""]],
+        &expect![[r#"
+            launch a x3 for demand
+            2 pods to new a 0
+            2 pods to new a 1
+            2 pods to new a 2
+        "#]],
     );
 }
 
@@ -199,6 +277,12 @@ fn ports_of_the_host_bring_a_node_each() {
         "pool small cpu=4 mem=16 max=5
          node n1 small
          pods 3 web cpu=0.1 mem=0.1 port=80",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x2 for demand
+            keep n1: needed_by_pending
+            1 pods to n1
+            1 pods to new small 0
+            1 pods to new small 1
+        "#]],
     );
 }

@@ -23,7 +23,14 @@ fn k01_a_broken_node_of_nobody_stops_no_pool() {
          pods 2 run cpu=3 mem=1 on=n1
          pods 1 run cpu=3 mem=1 on=n2
          pods 1 web cpu=3 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch g-cpu x1 for demand
+            keep x1: not_ours
+            keep x2: not_ours
+            keep n1: used percent 150
+            keep n2: used percent 75
+            1 pods to new g-cpu 0
+        "#]],
     );
 }
 
@@ -51,7 +58,37 @@ fn k08_hopeless_pods_cost_the_others_nothing() {
          pool cpu cpu=8 mem=32 price=0.4
          pods 2000 train cpu=1 mem=1 gpu=1 priority=10
          pods 100 web cpu=2 mem=8",
-        &expect![[""]],
+        &expect![[r#"
+            launch cpu x25 for demand
+            4 pods to new cpu 0
+            4 pods to new cpu 1
+            4 pods to new cpu 2
+            4 pods to new cpu 3
+            4 pods to new cpu 4
+            4 pods to new cpu 5
+            4 pods to new cpu 6
+            4 pods to new cpu 7
+            4 pods to new cpu 8
+            4 pods to new cpu 9
+            4 pods to new cpu 10
+            4 pods to new cpu 11
+            4 pods to new cpu 12
+            4 pods to new cpu 13
+            4 pods to new cpu 14
+            4 pods to new cpu 15
+            4 pods to new cpu 16
+            4 pods to new cpu 17
+            4 pods to new cpu 18
+            4 pods to new cpu 19
+            4 pods to new cpu 20
+            4 pods to new cpu 21
+            4 pods to new cpu 22
+            4 pods to new cpu 23
+            4 pods to new cpu 24
+            no place for 2000 of train
+              gpu: backing_off
+              cpu: too_large resource example.com/gpu,asked 1,has 0
+        "#]],
     );
 }
 
@@ -61,7 +98,11 @@ fn k13_pods_that_wait_for_something_else_bring_no_nodes() {
         "pool small cpu=4 mem=16
          pods 5 held cpu=1 mem=1 ignored=over-quota
          pods 5 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch small x2 for demand
+            1 pods to new small 0
+            4 pods to new small 1
+        "#]],
     );
 }
 
@@ -90,13 +131,29 @@ fn k20_limits_count_what_exists_comes_and_is_planned() {
     check(
         "pool a cpu=4 mem=16 max=3
          pods 5 web cpu=1 mem=1 apart=host",
-        &expect![[""]],
+        &expect![[r#"
+            launch a x3 for demand
+            1 pods to new a 0
+            1 pods to new a 1
+            1 pods to new a 2
+            no place for 2 of web
+              a: pool_at_max max 3
+        "#]],
     );
     check(
         "pool a cpu=4 mem=16 group=g groupmax=3
          pool b cpu=4 mem=16 group=g groupmax=3
          pods 5 web cpu=1 mem=1 apart=host",
-        &expect![[""]],
+        &expect![[r#"
+            launch a x2 for demand
+            launch b x1 for demand
+            1 pods to new a 0
+            1 pods to new a 1
+            1 pods to new b 0
+            no place for 2 of web
+              a: group_at_max max 3
+              b: group_at_max max 3
+        "#]],
     );
 }
 
@@ -107,7 +164,12 @@ fn k22_k50_a_pool_that_fails_is_no_capacity_and_the_next_one_serves() {
          pool g-a cpu=4 mem=16 priority=1 closed
          pool g-b cpu=4 mem=16
          pods 10 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch g-b x3 for demand
+            2 pods to new g-b 0
+            4 pods to new g-b 1
+            4 pods to new g-b 2
+        "#]],
     );
 }
 
@@ -117,14 +179,24 @@ fn k23_pods_that_a_coming_node_will_take_bring_no_other() {
         "pool n cpu=4 mem=16
          node n1 n coming
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch n x1 for demand
+            keep n1: coming
+            4 pods to n1
+            4 pods to new n 0
+        "#]],
     );
     check(
         "pool n cpu=4 mem=16
          node n1 n coming
          node n2 n coming
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: coming
+            keep n2: coming
+            4 pods to n1
+            4 pods to n2
+        "#]],
     );
 }
 
@@ -136,7 +208,13 @@ fn k25_daemons_are_counted_for_each_shape() {
          daemon ds-a cpu=1 mem=0 select.pool=l
          pods 1 web cpu=2 mem=1
          pods 1 big cpu=3.5 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch m x1 for demand
+            1 pods to new m 0
+            no place for 1 of big
+              m: too_large resource cpu,asked 3.5,has 2
+              l: too_large resource cpu,asked 3.5,has 3
+        "#]],
     );
 }
 
@@ -149,7 +227,10 @@ fn k26_room_that_is_kept_free_is_never_evicted() {
          pods 1 real cpu=1 mem=1 on=n1
          pods 1 other cpu=1 mem=1 on=n2
          headroom 2 cpu=2 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as underused
+            keep n2: used percent 13
+        "#]],
     );
 }
 
@@ -163,12 +244,19 @@ fn k31_a_node_that_somebody_cordoned_takes_nothing_and_goes_once_it_can() {
          pods 4 run cpu=1 mem=1 on=n2
          budget guarded allowed=0
          pods 1 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: blocked pod guarded-00000,by budget
+            keep n2: used percent 100
+            no place for 1 of web
+              n: pool_at_max max 2
+        "#]],
     );
     check(
         "pool n cpu=4 mem=16
          node n1 n cordoned",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as empty
+        "#]],
     );
 }
 
@@ -179,14 +267,25 @@ fn k34_a_baseline_bursts_and_comes_back() {
          node n1 n
          node n2 n
          pods 3 web cpu=3 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            launch n x1 for demand
+            keep n1: needed_by_pending
+            keep n2: needed_by_pending
+            1 pods to n1
+            1 pods to n2
+            1 pods to new n 0
+        "#]],
     );
     check(
         "pool n cpu=4 mem=16 min=2 max=4
          node n1 n
          node n2 n
          node n3 n",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as empty
+            keep n2: min
+            keep n3: min
+        "#]],
     );
 }
 
@@ -225,7 +324,12 @@ fn k40_a_node_takes_so_many_volumes() {
     for n in 0..12 {
         writeln!(text, "pods 1 db cpu=0.1 mem=0.1 volume=ebs/claim{n}").unwrap();
     }
-    check(&text, &expect![[""]]);
+    check(&text, &expect![[r#"
+        launch n x3 for demand
+        5 pods to new n 0
+        5 pods to new n 1
+        2 pods to new n 2
+    "#]]);
 }
 
 #[test]
@@ -238,7 +342,21 @@ fn k43_identical_hopeless_pods_are_decided_once() {
     assert_eq!(decision.unplaced.len(), 1);
     assert_eq!(decision.unplaced[0].count, 15000);
     let raised = World::of(&text.replace("max=0", "max=10"));
-    expect![[""]].assert_eq(&super::apply::text(&raised, &decide(&raised.problem())));
+    expect![[r#"
+        launch n x10 for demand
+        4 pods to new n 0
+        4 pods to new n 1
+        4 pods to new n 2
+        4 pods to new n 3
+        4 pods to new n 4
+        4 pods to new n 5
+        4 pods to new n 6
+        4 pods to new n 7
+        4 pods to new n 8
+        4 pods to new n 9
+        no place for 14960 of web
+          n: pool_at_max max 10
+    "#]].assert_eq(&super::apply::text(&raised, &decide(&raised.problem())));
 }
 
 /// A pool of 500 nodes that cannot go does not keep the four of another from being looked at.
@@ -268,7 +386,10 @@ fn k52_daemons_that_bear_every_taint_count_on_tainted_pools() {
          daemon d3 cpu=0.25 mem=0.2 tolerate-all
          daemon d4 cpu=0.25 mem=0.3 tolerate-all
          pods 1 web cpu=0.5 mem=1 tolerate=x",
-        &expect![[""]],
+        &expect![[r#"
+            launch two x1 for demand
+            1 pods to new two 0
+        "#]],
     );
 }
 
@@ -299,7 +420,10 @@ fn k56_pods_that_are_being_evicted_are_no_demand() {
          pods 1 guarded cpu=1 mem=1 on=n1
          pods 1 run cpu=1 mem=1 on=n2
          budget guarded allowed=0",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: leaving
+            keep n2: used percent 75
+        "#]],
     );
 }
 
@@ -313,7 +437,11 @@ fn k58_what_must_lie_apart_keeps_its_nodes() {
          pods 1 db cpu=1 mem=1 apart=host on=n1
          pods 1 db cpu=1 mem=1 apart=host on=n2
          pods 1 db cpu=1 mem=1 apart=host on=n3",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: no_place pod db-00000
+            keep n2: no_place pod db-00001
+            keep n3: no_place pod db-00002
+        "#]],
     );
 }
 
@@ -323,7 +451,10 @@ fn k61_a_node_is_not_removed_before_its_pod_has_come() {
         "pool n cpu=4 mem=16
          node n1 n
          pods 1 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: needed_by_pending
+            1 pods to n1
+        "#]],
     );
 }
 
@@ -334,7 +465,14 @@ fn k65_spread_placeholders_share_the_nodes_of_a_zone() {
          pool b cpu=8 mem=32 zone=b
          pool c cpu=8 mem=32 zone=c
          pods 100 spare cpu=0.2 mem=0.1 priority=-1 spread=zone:1",
-        &expect![[""]],
+        &expect![[r#"
+            launch a x1 for demand
+            launch b x1 for demand
+            launch c x1 for demand
+            40 pods to new a 0
+            40 pods to new b 0
+            20 pods to new c 0
+        "#]],
     );
 }
 
@@ -345,7 +483,12 @@ fn k68_what_a_provider_makes_again_is_coming() {
          node n1 n coming
          node n2 n coming
          pods 8 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: coming
+            keep n2: coming
+            4 pods to n1
+            4 pods to n2
+        "#]],
     );
 }
 
@@ -361,8 +504,34 @@ fn k70_pools_that_are_alike_are_kept_even() {
          pods 1 run cpu=4 mem=1 on=b1
          pods 1 run cpu=4 mem=1 on=c1
          pods 6 web cpu=4 mem=15";
-    check(text, &expect![[""]]);
-    check(&text.replace("zone=a", "zone=a max=2"), &expect![[""]]);
+    check(text, &expect![[r#"
+        launch a x2 for demand
+        launch b x2 for demand
+        launch c x2 for demand
+        keep a1: used percent 100
+        keep b1: used percent 100
+        keep c1: used percent 100
+        1 pods to new a 0
+        1 pods to new a 1
+        1 pods to new b 0
+        1 pods to new b 1
+        1 pods to new c 0
+        1 pods to new c 1
+    "#]]);
+    check(&text.replace("zone=a", "zone=a max=2"), &expect![[r#"
+        launch a x1 for demand
+        launch b x3 for demand
+        launch c x2 for demand
+        keep a1: used percent 100
+        keep b1: used percent 100
+        keep c1: used percent 100
+        1 pods to new a 0
+        1 pods to new b 0
+        1 pods to new b 1
+        1 pods to new b 2
+        1 pods to new c 0
+        1 pods to new c 1
+    "#]]);
 }
 
 #[test]
@@ -371,7 +540,10 @@ fn k71_a_small_node_takes_the_place_of_a_large_one() {
          pool g-s cpu=2 mem=8 price=0.10
          node n1 g-l
          pods 1 long cpu=1 mem=1 on=n1";
-    check(text, &expect![[""]]);
+    check(text, &expect![[r#"
+        replace n1 by g-s x1
+        keep n1: replacement_coming, unneeded
+    "#]]);
     let mut world = World::of(text);
     for _ in 0..4 {
         world = apply(&world, &decide(&world.problem()));
@@ -389,9 +561,14 @@ fn exchanges_wait_for_the_unneeded_time() {
          pods 1 long cpu=1 mem=1 on=n1";
     let mut world = World::of(text);
     let decision = decide(&world.problem());
-    expect![[""]].assert_eq(&super::apply::text(&world, &decision));
+    expect![[r#"
+        keep n1: not_long_enough, unneeded
+    "#]].assert_eq(&super::apply::text(&world, &decision));
     world.machines[0].unneeded_since = Some(NOW - Millis::secs(600));
-    expect![[""]].assert_eq(&text_of(&world));
+    expect![[r#"
+        replace n1 by g-s x1
+        keep n1: replacement_coming, unneeded
+    "#]].assert_eq(&text_of(&world));
 }
 
 fn text_of(world: &World) -> String {

@@ -14,7 +14,11 @@ fn a_node_goes_only_strictly_under_the_threshold() {
          pods 2 a cpu=1 mem=1 on=n1
          pods 1 b cpu=1.9 mem=1 on=n2
          pods 3 c cpu=0.7 mem=1 on=n3",
-        &expect![[""]],
+        &expect![[r#"
+            remove n2 as underused
+            keep n1: used percent 50
+            keep n3: used percent 53
+        "#]],
     );
 }
 
@@ -29,7 +33,11 @@ fn fragments_are_no_room() {
          pods 1 a cpu=1.5 mem=1 on=n1
          pods 1 b cpu=3 mem=1 on=n2
          pods 1 c cpu=3 mem=1 on=n3",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: no_place pod a-00000
+            keep n2: used percent 75
+            keep n3: used percent 75
+        "#]],
     );
 }
 
@@ -43,7 +51,10 @@ fn daemons_do_not_make_a_node_used() {
          daemon ds cpu=1.5 mem=1
          pods 1 a cpu=1 mem=1 on=n1
          pods 1 b cpu=1.3 mem=1 on=n2",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as underused
+            keep n2: used percent 33
+        "#]],
     );
 }
 
@@ -65,7 +76,14 @@ fn pods_that_may_not_move_keep_their_nodes() {
          budget guarded allowed=0
          pods 1 covered cpu=0.1 mem=0.1 on=n6
          budget covered allowed=1",
-        &expect![[""]],
+        &expect![[r#"
+            remove n6 as underused
+            keep n1: blocked pod bare-00000,by uncontrolled
+            keep n2: blocked pod local-00001,by local_storage
+            keep n3: blocked pod job-00002,by must_complete
+            keep n4: blocked pod unsafe-00003,by not_safe
+            keep n5: blocked pod guarded-00004,by budget
+        "#]],
     );
 }
 
@@ -80,7 +98,14 @@ fn time_annotations_and_failures_keep_a_node() {
          node n4 small failed
          node n5 small notready=1199
          node n6 small notready=1200",
-        &expect![[""]],
+        &expect![[r#"
+            remove n2 as empty
+            remove n6 as unready
+            keep n1: not_long_enough, unneeded
+            keep n3: held
+            keep n4: drain_failed
+            keep n5: not_long_enough, unneeded
+        "#]],
     );
 }
 
@@ -91,7 +116,11 @@ fn a_pool_keeps_its_minimum() {
          node n1 small
          node n2 small
          node n3 small",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as empty
+            keep n2: min
+            keep n3: min
+        "#]],
     );
 }
 
@@ -103,7 +132,11 @@ fn nothing_goes_while_a_pod_waits_that_could_run() {
          node n2 small
          pods 1 run cpu=1 mem=1 on=n1
          pods 1 web cpu=3 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: needed_by_pending
+            keep n2: pending_pods, unneeded
+            1 pods to n1
+        "#]],
     );
 }
 
@@ -113,7 +146,11 @@ fn hopeless_pods_do_not_freeze_savings() {
         "pool small cpu=4 mem=16
          node n1 small
          pods 5 huge cpu=100 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as empty
+            no place for 5 of huge
+              small: too_large resource cpu,asked 100,has 4
+        "#]],
     );
 }
 
@@ -124,7 +161,11 @@ fn strictly_every_pod_that_waits_freezes_them() {
          pool small cpu=4 mem=16
          node n1 small
          pods 5 huge cpu=100 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: pending_pods, unneeded
+            no place for 5 of huge
+              small: too_large resource cpu,asked 100,has 4
+        "#]],
     );
 }
 
@@ -134,7 +175,9 @@ fn quiet_after_a_node_came() {
         "policy quiet=10
          pool small cpu=4 mem=16
          node n1 small",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: quiet, unneeded
+        "#]],
     );
 }
 
@@ -154,7 +197,14 @@ fn drains_have_a_budget_for_each_zone() {
          pods 1 x cpu=0.5 mem=1 on=a2
          pods 1 x cpu=0.5 mem=1 on=b1
          pods 4 y cpu=0.6 mem=1 on=keep",
-        &expect![[""]],
+        &expect![[r#"
+            remove a3 as empty
+            remove b2 as empty
+            remove a1 as underused
+            remove b1 as underused
+            keep a2: used percent 13
+            keep keep: drain_budget, unneeded
+        "#]],
     );
 }
 
@@ -166,7 +216,10 @@ fn room_that_is_kept_free_stays() {
          node n2 small
          pods 1 x cpu=1 mem=1 on=n1
          headroom 2 cpu=3 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: headroom
+            keep n2: headroom
+        "#]],
     );
 }
 
@@ -180,7 +233,11 @@ fn promised_room_is_promised_once() {
          pods 1 a cpu=1.5 mem=1 on=n1
          pods 1 b cpu=1.5 mem=1 on=n2
          pods 1 c cpu=2 mem=1 on=n3",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as underused
+            keep n2: used percent 38
+            keep n3: used percent 50
+        "#]],
     );
 }
 
@@ -195,7 +252,12 @@ fn several_nodes_for_a_cheaper_one() {
          pods 1 a cpu=1.8 mem=1 on=n1
          pods 1 b cpu=1.8 mem=1 on=n2
          pods 1 c cpu=1.8 mem=1 on=n3",
-        &expect![[""]],
+        &expect![[r#"
+            replace n1 n2 n3 by large x1
+            keep n1: replacement_coming, unneeded
+            keep n2: replacement_coming, unneeded
+            keep n3: replacement_coming, unneeded
+        "#]],
     );
 }
 
@@ -206,7 +268,9 @@ fn a_saving_that_is_too_small_is_none() {
          pool new cpu=4 mem=16 price=0.86
          node n1 old
          pods 1 a cpu=3 mem=1 on=n1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: used percent 75
+        "#]],
     );
 }
 
@@ -218,7 +282,10 @@ fn the_old_go_once_the_new_are_up() {
          node n1 large
          node n2 small coming replaces
          pods 1 job cpu=1 mem=1 on=n1",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: replacement_coming, unneeded
+            keep n2: coming
+        "#]],
     );
     check(
         "pool large cpu=16 mem=64 price=0.8
@@ -226,7 +293,10 @@ fn the_old_go_once_the_new_are_up() {
          node n1 large
          node n2 small replaces
          pods 1 job cpu=1 mem=1 on=n1",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as underused
+            keep n2: replacing
+        "#]],
     );
 }
 
@@ -238,7 +308,11 @@ fn a_leaving_node_stays_if_its_pods_have_no_place_any_more() {
          node n2 small
          pods 1 a cpu=1 mem=1 on=n1
          pods 4 b cpu=1 mem=1 on=n2",
-        &expect![[""]],
+        &expect![[r#"
+            n1 is to stay
+            keep n1: needed_by_pending
+            keep n2: used percent 100
+        "#]],
     );
 }
 
@@ -248,7 +322,11 @@ fn a_leaving_node_stays_if_its_room_is_wanted() {
         "pool small cpu=4 mem=16
          node n1 small leaving=empty
          pods 1 web cpu=1 mem=1",
-        &expect![[""]],
+        &expect![[r#"
+            n1 is to stay
+            keep n1: needed_by_pending
+            1 pods to n1
+        "#]],
     );
 }
 
@@ -259,7 +337,11 @@ fn machines_on_their_way_that_nothing_needs_are_withdrawn() {
          node n1 small coming
          node n2 small coming
          node n3 small",
-        &expect![[""]],
+        &expect![[r#"
+            remove n1 as unneeded
+            remove n2 as unneeded
+            keep n3: min
+        "#]],
     );
 }
 
@@ -272,7 +354,10 @@ fn more_than_the_maximum_goes_as_its_pods_find_room() {
          node n2 small
          pods 2 a cpu=1 mem=1 on=n1
          pods 1 b cpu=1 mem=1 on=n2",
-        &expect![[""]],
+        &expect![[r#"
+            remove n2 as max_per_pool
+            keep n1: used percent 50
+        "#]],
     );
 }
 
@@ -284,7 +369,11 @@ fn outdated_machines_are_replaced_before_they_go() {
          node n2 small
          pods 3 a cpu=1 mem=1 on=n1
          pods 3 b cpu=1 mem=1 on=n2",
-        &expect![[""]],
+        &expect![[r#"
+            replace n1 by small x1
+            keep n1: replacement_coming, unneeded
+            keep n2: used percent 75
+        "#]],
     );
 }
 
@@ -294,6 +383,8 @@ fn nothing_goes_where_removing_is_off() {
         "policy keep-all
          pool small cpu=4 mem=16
          node n1 small",
-        &expect![[""]],
+        &expect![[r#"
+            keep n1: off
+        "#]],
     );
 }
