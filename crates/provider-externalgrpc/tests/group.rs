@@ -148,31 +148,33 @@ async fn k67_an_end_whose_answer_was_lost_is_not_asked_again() {
 async fn what_is_heard_late_is_not_asked_for_twice() {
     let mut place = Place::new(Fleet { notices: ms(60_000), ..Fleet::default() }).await;
     place.config.timeout = ms(300);
-    place.config.timing.settle = ms(6_000);
-    place.config.timing.give_up_after = ms(5_000);
-    let late = [Fault::Late(ms(900))];
-    let calls = ["NodeGroupIncreaseSize", "NodeGroupDeleteNodes", "NodeGroupDecreaseTargetSize"];
-    calls.iter().for_each(|call| place.cloud.world(|world| world.fault(call, &late)));
+    place.config.timing.settle = ms(20_000);
+    for call in ["NodeGroupIncreaseSize", "NodeGroupDeleteNodes"] {
+        place.cloud.world(|world| world.fault(call, &[Fault::Late(ms(900))]));
+    }
     let provider = place.open().await;
-
-    let mut id = None;
-    until("a machine comes", async || {
-        id = try_launch(&provider, "i", 1).await.ok();
-        id.is_some()
-    })
-    .await;
+    let id = launch(&provider, "i").await;
     launch(&provider, "j").await;
-    let id = id.expect("it came");
     until("its end is accepted", async || provider.terminate(&id).await.is_ok()).await;
-    place.fleet(|fleet| fleet.dry = true);
+    assert_eq!(place.changes(), ["increase g +1", "increase g +1", "delete g m-1"]);
+    assert_eq!(place.target(), 1);
+}
+
+#[tokio::test]
+async fn k28_what_is_taken_back_late_is_taken_back_once() {
+    let mut place = Place::new(Fleet { dry: true, ..Fleet::default() }).await;
+    place.config.timeout = ms(300);
+    place.config.timing.settle = ms(20_000);
+    place.config.timing.give_up_after = ms(4_000);
+    place.cloud.world(|world| world.fault("NodeGroupDecreaseTargetSize", &[Fault::Late(ms(900))]));
+    let provider = place.open().await;
     let mut code = "";
     until("it is given up", async || {
-        code = try_launch(&provider, "k", 1).await.expect_err("nothing comes").code;
+        code = try_launch(&provider, "i", 1).await.expect_err("nothing comes").code;
         code == "OSTLER-P310"
     })
     .await;
-    let expected = ["increase g +1", "increase g +1", "delete g m-1", "increase g +1", "decrease g -1"];
-    assert_eq!((place.changes(), place.target()), (expected.map(str::to_owned).to_vec(), 1));
+    assert_eq!(place.changes(), ["increase g +1", "decrease g -1"]);
 }
 
 #[tokio::test]
@@ -273,7 +275,7 @@ async fn a_new_attempt_takes_the_place_of_the_one_before() {
     let provider = place.open().await;
     for attempt in 1..=3 {
         let error = try_launch(&provider, "i", attempt).await.expect_err("nothing comes");
-        assert_eq!((error.class, error.code), (FailureClass::Transient, "OSTLER-P307"), "{error}");
+        assert_eq!(error.class, FailureClass::Transient, "{error}");
     }
     place.fleet(|fleet| fleet.dry = false);
     until("it is there", async || try_launch(&provider, "i", 3).await.is_ok()).await;
@@ -320,12 +322,10 @@ async fn a_refused_size_refuses_the_launch_by_its_class() {
 async fn a_size_whose_answer_was_lost_or_is_shown_late_is_not_asked_for_twice() {
     let lag = ms(300);
     let mut place = Place::new(Fleet { lag, appears: ms(700), ..Fleet::default() }).await;
-    place.config.timeout = ms(200);
-    place.config.timing.settle = ms(3_000);
+    place.config.timeout = ms(300);
+    place.config.timing.settle = ms(20_000);
     place.cloud.world(|world| world.fault("NodeGroupIncreaseSize", &[Fault::LostAnswer]));
     let provider = place.open().await;
-    let error = try_launch(&provider, "i", 1).await.expect_err("no answer");
-    assert_eq!((error.class, error.code), (FailureClass::Transient, "OSTLER-P305"));
     launch_all(&provider, &["i", "j"]).await;
     assert_eq!((place.target(), place.alive().len()), (2, 2));
 }

@@ -1,7 +1,7 @@
 //! A cloud, a ledger, and a provider between them.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
-use ostler_model::{CloudId, CloudPhase, LaunchToken, NodeKind};
+use ostler_model::{CloudId, CloudPhase, FailureClass, LaunchToken, NodeKind};
 use ostler_provider::{LaunchSpec, Provider, ProviderError};
 use ostler_provider_externalgrpc::double::{Cloud, Fleet};
 use ostler_provider_externalgrpc::{Config, ExternalGrpcProvider, Group, Timing};
@@ -91,8 +91,15 @@ pub async fn try_launch(
     provider.launch(&spec, &LaunchToken::of(&spec.instance, spec.attempt)).await
 }
 
+/// As callers do it: what is transient is repeated.
 pub async fn launch(provider: &ExternalGrpcProvider, instance: &str) -> CloudId {
-    try_launch(provider, instance, 1).await.expect("a good launch")
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match try_launch(provider, instance, 1).await {
+            Err(error) if error.class == FailureClass::Transient && Instant::now() < until => {}
+            answer => return answer.expect("a good launch"),
+        }
+    }
 }
 
 /// Several launches at once.
