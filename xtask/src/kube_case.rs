@@ -45,7 +45,7 @@ pub(crate) fn compare(line: &str) -> Result<Outcome, String> {
     let cluster = cluster(&case)?;
     let ledger = Ledger::new(&cluster, &policy);
     let mut outcome = Outcome::default();
-    let nodes: Vec<&str> = list(&case, "nodes").iter().map(|node| name(node)).collect();
+    let nodes: Vec<&str> = list(&case, "nodes").iter().map(name).collect();
     let rows = list(&case, "verdicts");
     for (probe, row) in list(&case, "probes").iter().zip(rows) {
         let spec = spec_of(&cluster, probe).ok_or_else(|| format!("{} is lost", name(probe)))?;

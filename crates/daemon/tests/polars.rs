@@ -245,7 +245,6 @@ async fn answers_at_once(daemon: &Daemon, client: &mut ScalingServiceClient<Chan
     }
     for (way, times) in [("REST", over_rest), ("gRPC", over_grpc)] {
         let (median, worst) = median_and_worst(times);
-        println!("{way}: median {median:?}, worst {worst:?}");
         assert!(worst < WITHIN, "{way}: {worst:?}");
         // Far below any deadline of a provider. That it is below 5 ms on a quiet machine is in docs/benchmarks.md.
         assert!(median < Duration::from_millis(100), "{way}: {median:?}");

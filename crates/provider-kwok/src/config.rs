@@ -168,7 +168,6 @@ mod span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ostler_model::kube::{Taint, TaintEffect};
     use serde_json::json;
 
     #[test]

@@ -55,7 +55,7 @@ fn likeness(ask: &[i64], free: &[i64], has: &[i64]) -> i64 {
     if length == 0 || own == 0 {
         return 0;
     }
-    i64::try_from((dot * dot / length.max(1) << 20) / own.max(1)).unwrap_or(0)
+    i64::try_from(((dot * dot / length.max(1)) << 20) / own.max(1)).unwrap_or(0)
 }
 
 impl Mover {
