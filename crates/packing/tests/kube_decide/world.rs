@@ -146,7 +146,11 @@ impl World {
 
     fn pods(&mut self, count: u32, app: &str, words: &Words<'_>) {
         let spec = self.spec(app, words);
-        let kind = if words.has("job") { "Job" } else { "ReplicaSet" };
+        let kind = match () {
+            () if words.has("job") => "Job",
+            () if words.has("of-node") => "DaemonSet",
+            () => "ReplicaSet",
+        };
         let owner = Owner { kind: kind.into(), name: app.into(), uid: app.into() };
         for _ in 0..count {
             let n = self.cluster.pods.len();
