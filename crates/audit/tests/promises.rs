@@ -498,7 +498,11 @@ fn a_pod_that_may_not_be_moved_is_found() {
         state.cluster = Some(Arc::new(Cluster { specs, pods: vec![pod], ..Cluster::default() }));
     };
     let forged = |snapshot: &Snapshot, plan: &mut Plan| drain(snapshot, plan, "i1", EndCause::Underused);
-    check(with_pod, forged, expect![[r#"
+    check(
+        with_pod,
+        forged,
+        expect![[r#"
         pod db-0 on busy may not be moved (not_safe_to_evict) [pods_may_move]
-    "#]]);
+    "#]],
+    );
 }
