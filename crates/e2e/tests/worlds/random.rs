@@ -4,6 +4,9 @@
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+/// Something that a pod may ask for.
+type Ask = fn(&mut Random, &mut Value, &Value);
+
 /// Both namespaces of every world, and a label of each.
 pub(crate) const SPACES: [(&str, &str); 2] = [("worlds-a", "x"), ("worlds-b", "y")];
 /// Priority classes: name, value, does it preempt?
@@ -174,7 +177,7 @@ impl World {
         if random.chance(12) {
             spec["priorityClassName"] = random.pick(&CLASSES).0.into();
         }
-        let asks: [(usize, fn(&mut Random, &mut Value, &Value)); 7] = [
+        let asks: [(usize, Ask); 7] = [
             (18, selector),
             (25, node_affinity),
             (55, tolerations),
