@@ -58,6 +58,8 @@ test-kubernetes: kube-lab ## Tests with a real Kubernetes control plane
 	$(call step,Ostler in front of a real Kubernetes control plane)
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test kubernetes
+	$(call step,100 random worlds in front of the real scheduler)
+	cargo test --package ostler-e2e --test worlds -- --nocapture
 
 test-polars: polars-env ## The scaling service of Polars: a client of another language, a fuzzer
 	cargo build --package ostler-cli

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
-use ostler_testkit::kube::{Component, Lab};
+use ostler_testkit::kube::{Component, Lab, Options};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 /// What is waited for comes within this time, on a loaded machine too.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 /// A scheduler that has had nothing to do for this long while nodes were new has heard of them.
 const QUIET: Duration = Duration::from_secs(2);
@@ -53,7 +53,7 @@ impl Look {
 
 /// The way in.
 pub(crate) struct Cluster {
-    lab: &'static Lab,
+    lab: Lab,
     client: Client,
 }
 
@@ -64,8 +64,11 @@ fn typed<T: DeserializeOwned>(object: &Value) -> T {
 impl Cluster {
     /// Starts it, with what all worlds have in common.
     pub(crate) async fn new() -> Self {
-        let lab = Lab::shared().await;
-        let cluster = Self { lab, client: lab.client().await };
+        // Nobody renews the leases of these nodes.
+        let patient = "--node-monitor-grace-period=1h".to_owned();
+        let flags = [(Component::ControllerManager, vec![patient])].into();
+        let lab = Lab::with(Options { flags }).await;
+        let cluster = Self { client: lab.client().await, lab };
         for (name, team) in SPACES {
             let object = json!({"metadata": {"name": name, "labels": {"team": team}}});
             cluster.create(Api::<Namespace>::all(cluster.client.clone()), &object).await;
@@ -169,8 +172,9 @@ impl Cluster {
     /// Waits until the scheduler has tried every pod and has nothing more to do. If all of these pods are bound then,
     /// that is it; otherwise it is given some time more, in which it might hear of something new.
     pub(crate) async fn settle(&self, world: &World, expected: &BTreeSet<Name>) -> Look {
-        let deadline = Instant::now() + PATIENCE;
+        let mut deadline = Instant::now() + PATIENCE;
         let mut still: Option<(Instant, usize)> = None;
+        let mut before = 0;
         loop {
             let look = self.look().await;
             let made = self.add_pods(world, &look).await;
@@ -179,6 +183,9 @@ impl Cluster {
                 look.pods.iter().filter(|pod| node_of(pod).is_some() || verdict(pod).is_some()).count();
             let queues = self.queues().await;
             let rest = Queues { active: 0, backoff: 0, unschedulable: look.pods.len() - bound };
+            if tried + bound != before {
+                (before, deadline) = (tried + bound, Instant::now() + PATIENCE);
+            }
             let idle = made == 0 && tried == look.pods.len() && queues == rest;
             still = match still {
                 Some((since, before)) if idle && before == bound => Some((since, before)),

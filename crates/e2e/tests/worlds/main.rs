@@ -17,7 +17,7 @@ use judge::{Answer, judge};
 use kube::ResourceExt;
 use ostler_packing::problem::Unfit;
 use random::World;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -166,17 +166,25 @@ impl Story<'_> {
             let missed = why.iter().any(|unfit| matches!(unfit, Unfit::Strategy));
             self.must(!missed, &format!("{name:?} waits, although a new node would do"), look);
         }
-        for name in first.placed.keys().filter(|name| !bound.contains(*name)) {
+        // Equal pods may change places; what counts is how many of a kind.
+        let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for name in first.placed.keys() {
+            kinds.entry(kind(name)).or_default().0 += 1;
             // Others took its place, or what it must be with went elsewhere: never for what the pool itself is.
             let why = last.unplaced.get(name).map_or(&[][..], |why| why);
-            self.must(!is_static(why), &format!("{name:?} was said to fit, and waits"), look);
-            sum.lost += 1;
+            let right = bound.contains(name) || !is_static(why);
+            self.must(right, &format!("{name:?} was said to fit, and waits"), look);
         }
         for (name, why) in &first.unplaced {
-            if bound.contains(name) {
-                self.must(!is_static(why), &format!("{name:?} was said to fit nowhere, and is bound"), look);
-                sum.won += 1;
-            }
+            let right = !bound.contains(name) || !is_static(why);
+            self.must(right, &format!("{name:?} was said to fit nowhere, and is bound"), look);
+        }
+        for name in first.placed.keys().chain(first.unplaced.keys()).filter(|name| bound.contains(*name)) {
+            kinds.entry(kind(name)).or_default().1 += 1;
+        }
+        for (placed, bound) in kinds.into_values() {
+            sum.lost += placed.saturating_sub(bound);
+            sum.won += bound.saturating_sub(placed);
         }
     }
 
@@ -226,6 +234,11 @@ impl Story<'_> {
         }
         text
     }
+}
+
+/// The pods of one group are equal; only the number at the end of their names differs.
+fn kind((_, name): &Name) -> &str {
+    name.rsplit_once('-').map_or(name, |(kind, _)| kind)
 }
 
 /// Do all pools say no for what their machines are, whatever runs on them?

@@ -128,9 +128,9 @@ impl World {
                 labels[key] = random.pick(values).into();
             }
         }
-        let taints = if random.chance(35) { vec![taint(random)] } else { vec![] };
+        let taints = if random.chance(25) { vec![taint(random)] } else { vec![] };
         Pool {
-            max: random.pick(&[2, 6, 12, 12, 12]),
+            max: random.pick(&[3, 8, 16, 16, 16]),
             group_max: random.chance(10).then_some(8),
             price: cpu * random.pick(&[80, 100, 100, 130]) + memory * 5,
             node: node(labels, &taints, amounts),
@@ -178,20 +178,20 @@ impl World {
             spec["priorityClassName"] = random.pick(&CLASSES).0.into();
         }
         let asks: [(usize, Ask); 7] = [
-            (18, selector),
-            (25, node_affinity),
+            (14, selector),
+            (18, node_affinity),
             (55, tolerations),
             (15, ports),
             (30, spread),
-            (15, affinity),
-            (22, anti_affinity),
+            (12, affinity),
+            (20, anti_affinity),
         ];
         for (percent, ask) in asks {
             if random.chance(percent) {
                 ask(random, &mut spec, &labels);
             }
         }
-        if random.chance(8) {
+        if random.chance(6) {
             hopeless(random, &mut spec);
         }
         for k in 0..count {
