@@ -41,7 +41,8 @@ lint: ## Format and lints
 
 test-rust: ## All tests that need no other system
 	$(call step,tests of the pure core and the rim)
-	cargo test --workspace --no-fail-fast --exclude ostler-e2e --exclude ostler-workload-ray --exclude ostler-provider-kwok
+	cargo test --workspace --no-fail-fast --exclude ostler-e2e --exclude ostler-workload-ray \
+		--exclude ostler-provider-kwok --exclude ostler-workload-kubernetes
 
 test-ray: ray-env ## Tests with real Ray clusters
 	$(call step,the client of Ray against real Rays)
@@ -53,10 +54,12 @@ test-ray: ray-env ## Tests with real Ray clusters
 test-kubernetes: kube-lab ## Tests with a real Kubernetes control plane
 	$(call step,the control plane and simulated nodes)
 	cargo test --package ostler-testkit --features kube --test kube
-	cargo test --package ostler-provider-kwok
+	cargo test --package ostler-provider-kwok --package ostler-workload-kubernetes
 	$(call step,Ostler in front of a real Kubernetes control plane)
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test kubernetes
+	$(call step,100 random worlds in front of the real scheduler)
+	cargo test --package ostler-e2e --test worlds -- --nocapture
 
 test-polars: polars-env ## The scaling service of Polars: a client of another language, a fuzzer
 	cargo build --package ostler-cli

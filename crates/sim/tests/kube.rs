@@ -306,3 +306,16 @@ fn what_is_not_wanted_any_more_does_not_stay() {
     world.run(minutes(10));
     assert_eq!(world.cloud.made, 5, "{}", world.picture());
 }
+
+/// In shadow everything is decided and nothing is done.
+#[test]
+fn in_shadow_nothing_is_done() {
+    let mut world = small(10);
+    world.kube().shadow = true;
+    world.app("web", App::new("web", 8, 1000, 512));
+    world.run(minutes(5));
+    assert_eq!((world.cloud.made, world.records.len()), (0, 0));
+    let notes = &world.last.as_ref().expect("a plan").report;
+    assert!(notes.hold.is_some(), "{notes:?}");
+    assert!(world.said.iter().any(|text| text == "would launch 2 for demand"), "{:?}", world.said);
+}

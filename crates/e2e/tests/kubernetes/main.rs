@@ -3,6 +3,7 @@
 //! could run, no disruption budget was ever broken, no pool was ever over its bound.
 
 mod demand;
+mod deploy;
 mod eye;
 mod faults;
 mod growth;

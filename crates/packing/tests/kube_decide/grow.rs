@@ -144,9 +144,10 @@ fn a_doubtful_pool_is_taken_last() {
          pool dear cpu=4 mem=16 price=0.9 max=1
          pods 2 web cpu=4 mem=1",
         &expect![[r#"
-            launch cheap x2 for demand
+            launch cheap x1 for demand
+            launch dear x1 for demand
             1 pods to new cheap 0
-            1 pods to new cheap 1
+            1 pods to new dear 0
         "#]],
     );
 }
@@ -172,9 +173,10 @@ fn the_expander_priority_takes_the_highest() {
          pool dear cpu=4 mem=16 price=0.9 priority=10 max=1
          pods 2 web cpu=4 mem=1",
         &expect![[r#"
-            launch cheap x2 for demand
+            launch cheap x1 for demand
+            launch dear x1 for demand
             1 pods to new cheap 0
-            1 pods to new cheap 1
+            1 pods to new dear 0
         "#]],
     );
 }
@@ -217,9 +219,10 @@ fn room_is_kept_free_by_buffers_and_by_pools() {
          headroom 2 cpu=2 mem=1
          headroom 3 pool=b cpu=2 mem=1",
         &expect![[r#"
+            launch a x1 for headroom
             launch b x1 for headroom
             keep n1: no_place pod run-00000
-            headroom 1 lacks 2
+            headroom 1 lacks 1
         "#]],
     );
 }
@@ -234,10 +237,10 @@ fn young_pods_wait_and_pods_of_others_are_not_ours() {
          pods 3 theirs cpu=4 mem=1 scheduler=batch
          pods 1 device cpu=1 mem=1 unjudged",
         &expect![[r#"
+            launch small x1 for demand
+            1 pods to new small 0
             no place for 1 of device
               small: cannot_judge what a device claim
-            no place for 1 of old
-              small: strategy
         "#]],
     );
 }

@@ -20,14 +20,14 @@ fn k01_a_broken_node_of_nobody_stops_no_pool() {
          foreign x2 cpu=1 label.gpu=yes
          node n1 g-cpu
          node n2 g-cpu
-         pods 2 run cpu=3 mem=1 on=n1
+         pods 1 run cpu=3 mem=1 on=n1
          pods 1 run cpu=3 mem=1 on=n2
          pods 1 web cpu=3 mem=1",
         &expect![[r#"
             launch g-cpu x1 for demand
             keep x1: not_ours
             keep x2: not_ours
-            keep n1: used percent 150
+            keep n1: used percent 75
             keep n2: used percent 75
             1 pods to new g-cpu 0
         "#]],
@@ -473,9 +473,9 @@ fn k65_spread_placeholders_share_the_nodes_of_a_zone() {
             launch a x1 for demand
             launch b x1 for demand
             launch c x1 for demand
-            40 pods to new a 0
-            40 pods to new b 0
-            20 pods to new c 0
+            34 pods to new a 0
+            33 pods to new b 0
+            33 pods to new c 0
         "#]],
     );
 }

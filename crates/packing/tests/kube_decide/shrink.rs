@@ -49,11 +49,13 @@ fn daemons_do_not_make_a_node_used() {
          node n1 small
          node n2 small
          daemon ds cpu=1.5 mem=1
+         pods 1 ds cpu=1.5 mem=1 on=n1 of-node
+         pods 1 ds cpu=1.5 mem=1 on=n2 of-node
          pods 1 a cpu=1 mem=1 on=n1
          pods 1 b cpu=1.3 mem=1 on=n2",
         &expect![[r#"
             remove n1 as underused
-            keep n2: used percent 33
+            keep n2: used percent 52
         "#]],
     );
 }

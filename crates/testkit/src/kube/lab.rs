@@ -106,6 +106,24 @@ impl Lab {
         command.stdin(Stdio::null()).output().expect("kubectl can be started")
     }
 
+    /// What the scheduler or the controllers count (`/metrics`), as an administrator sees it.
+    pub async fn metrics(&self, component: Component) -> Result<String, kube::Error> {
+        let port = match component {
+            Component::Etcd => self.ports.etcd,
+            Component::ApiServer => self.ports.api,
+            Component::Scheduler => self.ports.scheduler,
+            Component::ControllerManager => self.ports.controllers,
+        };
+        let file = Kubeconfig::read_from(&self.admin).expect("a kubeconfig");
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+        let mut config = config.expect("a good kubeconfig");
+        config.cluster_url = format!("https://127.0.0.1:{port}").parse().expect("an address");
+        // Each makes a certificate of its own when it starts.
+        config.accept_invalid_certs = true;
+        let request = http::Request::get("/metrics").body(Vec::new()).expect("a request");
+        Client::try_from(config)?.request_text(request).await
+    }
+
     /// Where its servers write their logs.
     pub fn directory(&self) -> &Path {
         &self.dir

@@ -46,6 +46,8 @@ pub(super) enum Rule {
     Dearest,
     /// What leaves the room in the best proportions.
     Level,
+    /// What is worth the least: as many as can be.
+    Least,
 }
 
 /// What one machine holds.
@@ -248,6 +250,7 @@ impl<'a> Scene<'a> {
                         score
                     }
                     Rule::Dearest => self.worth[g],
+                    Rule::Least => -self.worth[g],
                     Rule::Level => {
                         let scaled = &self.scaled[g * self.width..][..self.width];
                         level(scaled, free_scaled, weight) + (self.worth[g] >> 40)

@@ -4,7 +4,7 @@
 //! with what differs. What one of a group is worth is told by the prices ([`worth`]): the cheapest mix of machines
 //! for a demand that could be cut at will gives each resource a price, and a machine is good if what it holds is
 //! worth nearly what it costs. The best filled machine is opened again and again ([`open`]); what came out badly is
-//! thrown away and done again with the rest in place ([`renew`]); each machine is then the cheapest that holds what
+//! thrown away and done again with the rest in place ([`renew`]); a handful is tried every way ([`exact`]); each machine is then the cheapest that holds what
 //! is on it ([`trim`]), and ties are spread over pools that are alike ([`even`]).
 //!
 //! A planner with a proven bound of the price would be one more [`Choice`] beside the expanders: it gets the same
@@ -12,6 +12,7 @@
 
 mod bits;
 mod even;
+mod exact;
 mod fill;
 mod open;
 mod renew;

@@ -2,7 +2,7 @@
 
 use super::fill::{Rule, Scene, Scratch};
 use super::open::{self, Bounds, Way};
-use super::{Batch, Choice, Packed, trim};
+use super::{Batch, Choice, Packed, exact, trim};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
@@ -14,6 +14,8 @@ const WAYS: [Way; 5] = [
     Way { rules: &[Rule::Alike], coarse: 0, large: false },
     Way { rules: &[Rule::Alike, Rule::Dearest], coarse: 12, large: true },
 ];
+/// For when not all can have a place.
+const MANY: Way = Way { rules: &[Rule::Least], coarse: 40, large: false };
 /// Of a hundred machines, how many are done again in each round.
 const PARTS: [u64; 6] = [50, 30, 20, 10, 5, 2];
 
@@ -33,6 +35,21 @@ pub(super) fn best(scene: &Scene<'_>, bounds: &mut Bounds, packed: Packed) -> Pa
             found = Some((next, room, way));
         }
     }
+    if found.as_ref().is_some_and(|(best, ..)| best.unplaced() > packed_away(scene, &packed)) {
+        // Not all can have a place: as many as can be, the small ones first.
+        let (mut next, mut room) = (packed.clone(), bounds.clone());
+        open::all(scene, &mut room, &mut next, &MANY);
+        trim::each(scene, &mut room, &mut next);
+        if found.as_ref().is_none_or(|(best, ..)| cheaper(scene, &next, best)) {
+            found = Some((next, room, &MANY));
+        }
+    }
+    if let Some(next) = exact::best(scene, bounds, &packed)
+        && found.as_ref().is_none_or(|(best, ..)| cheaper(scene, &next.0, best))
+    {
+        *bounds = next.1;
+        return next.0;
+    }
     let Some((mut best, mut room, way)) = found else { return packed };
     for part in PARTS {
         let (mut next, mut free) = (best.clone(), room.clone());
@@ -46,7 +63,7 @@ pub(super) fn best(scene: &Scene<'_>, bounds: &mut Bounds, packed: Packed) -> Pa
 }
 
 /// Fewer left over, then cheaper; of what costs the same to the thousandth the fewer machines, of so many the cheaper.
-fn cheaper(scene: &Scene<'_>, a: &Packed, b: &Packed) -> bool {
+pub(super) fn cheaper(scene: &Scene<'_>, a: &Packed, b: &Packed) -> bool {
     let (one, other) = (a.price(scene.ask.kinds), b.price(scene.ask.kinds));
     let order = if one.abs_diff(other) * 1000 <= one.max(other) {
         (a.machines(), one).cmp(&(b.machines(), other))
@@ -54,6 +71,12 @@ fn cheaper(scene: &Scene<'_>, a: &Packed, b: &Packed) -> bool {
         one.cmp(&other)
     };
     a.unplaced().cmp(&b.unplaced()).then(order) == Ordering::Less
+}
+
+/// How many requests have no machine in this turn.
+fn packed_away(scene: &Scene<'_>, packed: &Packed) -> u64 {
+    let served = |g: usize| scene.kinds.iter().any(|kind| kind.open && kind.takers.binary_search(&g).is_ok());
+    packed.left.iter().enumerate().filter(|(g, _)| !served(*g)).map(|(_, left)| left).sum()
 }
 
 /// Gives up the worst machines, fills the room of the others, and opens new ones for the rest.

@@ -12,6 +12,11 @@ pub(super) fn each(scene: &Scene<'_>, bounds: &mut Bounds, packed: &mut Packed) 
     let mut at = 0;
     while at < packed.batches.len() {
         let batch = &packed.batches[at];
+        if !scene.kinds[batch.kind].open {
+            // Of a better tier: it was chosen whatever it costs.
+            at += 1;
+            continue;
+        }
         let sum = sum(scene, &batch.holds);
         let holds = |k: usize| {
             sum.iter().zip(&scene.kinds[k].fills).all(|(sum, has)| sum <= has)

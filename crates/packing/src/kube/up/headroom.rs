@@ -36,16 +36,17 @@ pub(super) fn keep(world: &mut World<'_>, probes: &mut Probes) -> (Vec<Kept>, Ve
     let problem = world.problem;
     let cluster = problem.cluster;
     let mut lots: Vec<(usize, Lot)> = Vec::new();
-    for (n, headroom) in cluster.headroom.iter().enumerate() {
-        if (headroom.spec as usize) < cluster.specs.len() {
-            lots.push((n, Lot::of_others(headroom.spec, headroom.count.into())));
-        }
-    }
+    // That of a pool has less choice, so it comes first.
     for (n, headroom) in problem.policy.headroom.iter().enumerate() {
         let Some(pool) = problem.pools.iter().position(|pool| pool.id == headroom.pool) else { continue };
         let mut lot = Lot::of_others((cluster.specs.len() + n) as u32, headroom.count.into());
         lot.only = Some(pool);
         lots.push((cluster.headroom.len() + n, lot));
+    }
+    for (n, headroom) in cluster.headroom.iter().enumerate() {
+        if (headroom.spec as usize) < cluster.specs.len() {
+            lots.push((n, Lot::of_others(headroom.spec, headroom.count.into())));
+        }
     }
     let mut kept = Vec::new();
     let mut short = Vec::new();
@@ -66,6 +67,7 @@ pub(super) fn keep(world: &mut World<'_>, probes: &mut Probes) -> (Vec<Kept>, Ve
             kept.extend((0..new).map(|_| Kept { node: NodeIx(n as u32), spec, only }));
         }
     }
+    short.sort_unstable();
     (kept, short)
 }
 

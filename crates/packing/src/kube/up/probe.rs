@@ -11,6 +11,7 @@ pub(in crate::kube) struct Probes {
     pub(in crate::kube) free: Vec<Vec<i64>>,
     /// Pools whose labels, taints and features suit a nature of pods.
     suits: BTreeMap<u32, Bits>,
+    none: Bits,
 }
 
 impl Probes {
@@ -23,11 +24,14 @@ impl Probes {
             free.push(world.ledger.free(node).to_vec());
             world.ledger.back_to(mark);
         }
-        Self { free, suits: BTreeMap::new() }
+        Self { free, suits: BTreeMap::new(), none: Bits::default() }
     }
 
     /// Pools that suit the nature of this spec, room or not.
     pub(in crate::kube) fn suits(&mut self, world: &mut World<'_>, spec: u32) -> &Bits {
+        if world.ledger.spec(spec).is_none_or(|spec| spec.unjudged.is_some()) {
+            return &self.none;
+        }
         let nature = world.ledger.nature(spec);
         self.suits.entry(nature).or_insert_with(|| {
             let mark = world.ledger.mark();

@@ -11,7 +11,40 @@ use ostler_model::LaunchCause;
 use ostler_model::kube::{Expander, HOSTNAME, PodSpec};
 
 /// Opens machines until the lot has its places, or no new machine would take one.
+///
+/// Pods that must lie evenly are placed once more when all machines are there: the scheduler will see them all, and
+/// the first pods were placed before the last machine was thought of.
 pub(super) fn open(world: &mut World<'_>, probes: &mut Probes, lot: &mut Lot, cause: LaunchCause) {
+    let even = world.ledger.spec(lot.spec).is_some_and(|spec| !spec.spread.is_empty());
+    if !even {
+        return one_by_one(world, probes, lot, cause);
+    }
+    let moment = world.mark();
+    let before = lot.clone();
+    let first = world.opened.len();
+    one_by_one(world, probes, lot, cause);
+    let pools: Vec<usize> = world.opened[first..].iter().map(|opened| opened.pool).collect();
+    if pools.is_empty() {
+        return;
+    }
+    world.back_to(moment);
+    let again = world.mark();
+    let mut level = before.clone();
+    for &pool in &pools {
+        world.open(pool, cause);
+    }
+    let opened: Vec<_> = world.opened.iter().map(|opened| opened.node).collect();
+    seek(world, &mut level, &opened);
+    if level.left() <= lot.left() {
+        *lot = level;
+        return;
+    }
+    world.back_to(again);
+    *lot = before;
+    one_by_one(world, probes, lot, cause);
+}
+
+fn one_by_one(world: &mut World<'_>, probes: &mut Probes, lot: &mut Lot, cause: LaunchCause) {
     // What was opened for others first, then only the newest: the older ones have said no.
     let opened: Vec<_> = world.opened.iter().map(|opened| opened.node).collect();
     seek(world, lot, &opened);

@@ -89,7 +89,7 @@ fn bound_where_its_zone_says() {
         BOUND,
         "volumeName: pv-ebs, accessModes: [ReadWriteOncePod], storageClassName: fast",
         &expect![[r#"
-            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, exclusive: yes, nodes: [{requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a]}]}, {requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}, {field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: ebs.csi.aws.com^vol-1}}]}
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, exclusive: yes, nodes: [{requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}]}], volume: ebs.csi.aws.com^vol-1}}, {zone: {nodes: [{requirements: [{field: {label: topology.kubernetes.io/zone}, operator: in, values: [a]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: ebs.csi.aws.com^vol-1}}]}
             pod {eviction: {grace: 30000}, name: p}
         "#]],
     );
@@ -101,9 +101,9 @@ fn bound_with_labels_of_before() {
         BOUND,
         "volumeName: pv-old, storageClassName: ''",
         &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, nodes: [{requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: pv-old}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]],
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, volume: pv-old}}, {zone: {nodes: [{requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: pv-old}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
     );
 }
 
@@ -189,9 +189,9 @@ fn what_somebody_must_act_on() {
         "",
         "storageClassName: at-once",
         &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is not bound yet}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]],
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: nfs.csi.k8s.io}}, {missing: {what: claim default/c is not bound yet}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
     );
     check(
         "",
@@ -205,9 +205,9 @@ fn what_somebody_must_act_on() {
         "",
         "volumeName: pv-ebs, storageClassName: fast",
         &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is not bound to its volume pv-ebs yet}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]],
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, volume: ebs.csi.aws.com^vol-1}}, {missing: {what: claim default/c is not bound to its volume pv-ebs yet}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
     );
     check(
         BOUND,
@@ -221,9 +221,9 @@ fn what_somebody_must_act_on() {
         "deletionTimestamp: '2026-01-01T00:00:00Z'",
         "storageClassName: fast",
         &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is being deleted, or its volume is lost}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]],
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: ebs.csi.aws.com}}, {missing: {what: claim default/c is being deleted, or its volume is lost}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
     );
 }
 
