@@ -1,6 +1,5 @@
 //! The knobs.
 
-use ostler_model::kube::NodeTemplate;
 use ostler_model::{FailureClass, Millis};
 use ostler_provider::ProviderError;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -100,19 +99,6 @@ impl From<Refusal> for FailureClass {
 }
 
 impl KwokTemplate {
-    /// A pool's template with the taints that the pool itself names: they are for the planner to know and for
-    /// the provider to set. A template that is no map is left as it is, and refused at the launch.
-    pub fn with_taints(template: &serde_json::Value, pool: &NodeTemplate) -> serde_json::Value {
-        let mut template = if template.is_null() { serde_json::json!({}) } else { template.clone() };
-        if let Some(map) = template.as_object_mut() {
-            for (key, taints) in [("taints", &pool.taints), ("startup_taints", &pool.startup_taints)] {
-                let texts: Vec<_> = taints.iter().map(ToString::to_string).collect();
-                map.entry(key).or_insert_with(|| serde_json::json!(texts));
-            }
-        }
-        template
-    }
-
     /// From a pool's template; `null` is the usual node.
     pub(crate) fn from_value(pool: &str, value: &serde_json::Value) -> Result<Self, ProviderError> {
         if value.is_null() {

@@ -4,6 +4,7 @@
 
 mod demand;
 mod deploy;
+mod eye;
 mod faults;
 mod growth;
 mod make;

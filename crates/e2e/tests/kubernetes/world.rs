@@ -49,6 +49,14 @@ impl World {
 
     /// The same, with more knobs of the workload.
     pub(crate) async fn with(pools: &[Pool], knobs: Value) -> Self {
+        let mut world = Self::without_ostler(pools).await;
+        world.configure(pools, knobs);
+        world.start();
+        world
+    }
+
+    /// A cluster without nodes that nobody scales.
+    pub(crate) async fn without_ostler(pools: &[Pool]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let turn = TURN.lock().await;
         let lab = Lab::shared().await;
@@ -60,7 +68,7 @@ impl World {
         let dir = tempfile::tempdir().expect("a directory");
         let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         let api = socket.expect("a free port").to_string();
-        let mut world = Self {
+        let world = Self {
             client,
             namespace,
             lab,
@@ -74,8 +82,6 @@ impl World {
             _turn: turn,
         };
         world.make_namespace().await;
-        world.configure(pools, knobs);
-        world.start();
         world
     }
 

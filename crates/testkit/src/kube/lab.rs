@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 
 /// A server is ready within this time, on a loaded machine too.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(25);
 /// Directories of control planes begin so; then comes the process that owns it.
 const PREFIX: &str = "ostler-lab-";
@@ -191,7 +191,8 @@ impl Lab {
                     last_lines(&self.log(*component))
                 );
             }
-            assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}");
+            let said = || last_lines(&self.log(Component::ApiServer));
+            assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}; it says:\n{}", said());
             tokio::time::sleep(PAUSE).await;
         }
     }
