@@ -29,19 +29,19 @@ fn check(name: &str, expected: &Expect) {
 
 #[test]
 fn growth() {
-    check("up-XS-5", &expect![[""]]);
-    check("up-XS-50", &expect![[""]]);
-    check("up-S-5", &expect![[""]]);
+    check("up-XS-5", &expect!["7 new for 6.5676, 0 removed, 14.1141 after, 0 left"]);
+    check("up-XS-50", &expect!["4 new for 0.5796, 0 removed, 3.9163 after, 0 left"]);
+    check("up-S-5", &expect!["139 new for 47.0083, 0 removed, 99.4774 after, 0 left"]);
 }
 
 #[test]
 fn growth_with_pods_that_must_lie_evenly() {
-    check("up-XS-5-spread", &expect![[""]]);
+    check("up-XS-5-spread-s4", &expect!["50 new for 11.1297, 0 removed, 18.2783 after, 0 left"]);
 }
 
 #[test]
 fn shrinking_to_the_end() {
-    check("down-50-5", &expect![[""]]);
+    check("down-50-5", &expect!["2 new for 0.4484, 39 removed, 9.2812 after, 0 left"]);
 }
 
 #[test]

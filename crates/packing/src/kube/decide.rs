@@ -6,7 +6,8 @@ use super::up;
 use super::world::World;
 use alloc::collections::BTreeMap;
 
-/// Which nodes should exist for these pods. The same for any order of the lists, but for the order of the pools.
+/// Which nodes should exist for these pods. The same for any order of the lists, but for the order of the
+/// pools.
 pub fn decide(problem: &Problem<'_>) -> Decision {
     let shapes = up::shapes(problem);
     let waiting = up::waiting(problem);

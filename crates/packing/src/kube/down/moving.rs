@@ -8,8 +8,8 @@ use crate::kube::world::{What, World};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work used up
-/// is looked at in a later plan.
+/// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work
+/// used up is looked at in a later plan.
 const WORK: u64 = 60_000_000;
 
 /// What a machine cannot go for.
@@ -28,7 +28,8 @@ pub(super) struct Mover {
     targets: Vec<NodeIx>,
     /// Plain specs that ask the same have the same number.
     sort_of: Vec<usize>,
-    /// For each number the first target that may take such a pod; all before it have too little room, for good.
+    /// For each number the first target that may take such a pod; all before it have too little room, for
+    /// good.
     first: Vec<usize>,
     /// Machines that were promised pods.
     received: Vec<bool>,
@@ -55,7 +56,7 @@ fn likeness(ask: &[i64], free: &[i64], has: &[i64]) -> i64 {
     if length == 0 || own == 0 {
         return 0;
     }
-    i64::try_from((dot * dot / length.max(1) << 20) / own.max(1)).unwrap_or(0)
+    i64::try_from(((dot * dot / length.max(1)) << 20) / own.max(1)).unwrap_or(0)
 }
 
 impl Mover {
@@ -111,7 +112,8 @@ impl Mover {
         self.received[machine]
     }
 
-    /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is changed.
+    /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is
+    /// changed.
     pub(super) fn empty(
         &mut self,
         world: &mut World<'_>,
@@ -207,7 +209,8 @@ impl Mover {
         self.first.iter_mut().for_each(|first| *first = 0);
     }
 
-    /// The first target that takes such a pod. `fresh`: where plain specs were found not to fit in this trial.
+    /// The first target that takes such a pod. `fresh`: where plain specs were found not to fit in this
+    /// trial.
     fn find(
         &mut self,
         world: &World<'_>,
