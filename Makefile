@@ -24,7 +24,14 @@ demo-polars: ## A Polars cluster that goes from 0 to 8, 3 and 0 workers, in half
 	$(call step,the demo)
 	python3 tools/polars/demo.py $(CARGO_TARGET_DIR)/release/ostler
 
-test: lint test-rust test-ray test-polars ## Everything, as CI does it
+demo-kubernetes: kube-lab ## A real Kubernetes control plane that gets its nodes, in about a minute
+	$(call step,building ostler (some minutes the first time))
+	cargo build --release --package ostler-cli
+	cargo build --release --package ostler-e2e --example kubernetes_demo
+	$(call step,the demo)
+	$(CARGO_TARGET_DIR)/release/examples/kubernetes_demo $(CARGO_TARGET_DIR)/release/ostler
+
+test: lint test-rust test-ray test-polars test-kubernetes ## Everything, as CI does it
 
 lint: ## Format and lints
 	$(call step,format)
@@ -34,14 +41,25 @@ lint: ## Format and lints
 
 test-rust: ## All tests that need no other system
 	$(call step,tests of the pure core and the rim)
-	cargo test --workspace --no-fail-fast --exclude ostler-e2e --exclude ostler-workload-ray
+	cargo test --workspace --no-fail-fast --exclude ostler-e2e --exclude ostler-workload-ray \
+		--exclude ostler-provider-kwok --exclude ostler-workload-kubernetes
 
 test-ray: ray-env ## Tests with real Ray clusters
 	$(call step,the client of Ray against real Rays)
 	cargo test --package ostler-workload-ray
 	$(call step,Ostler in front of real Rays and schedulers)
 	cargo build --package ostler-cli
-	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e
+	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test e2e --test polars
+
+test-kubernetes: kube-lab ## Tests with a real Kubernetes control plane
+	$(call step,the control plane and simulated nodes)
+	cargo test --package ostler-testkit --features kube --test kube
+	cargo test --package ostler-provider-kwok --package ostler-workload-kubernetes
+	$(call step,Ostler in front of a real Kubernetes control plane)
+	cargo build --package ostler-cli
+	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test kubernetes
+	$(call step,100 random worlds in front of the real scheduler)
+	cargo test --package ostler-e2e --test worlds -- --nocapture
 
 test-polars: polars-env ## The scaling service of Polars: a client of another language, a fuzzer
 	cargo build --package ostler-cli
@@ -100,4 +118,4 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo demo-polars test lint test-rust test-ray test-polars polars-env kube-lab ray-env fuzz-ray oracle-kube bench-ray bench-latency bench-idle docs
+.PHONY: help demo demo-polars demo-kubernetes test lint test-rust test-ray test-polars test-kubernetes polars-env kube-lab ray-env fuzz-ray oracle-kube bench-ray bench-latency bench-idle docs

@@ -81,13 +81,7 @@ fn kube(file: &Path) -> Result<bool, String> {
         if !outcome.differences.is_empty() {
             println!("{line}");
         }
-        sum.pairs += outcome.pairs;
-        sum.fits += outcome.fits;
-        sum.unjudged += outcome.unjudged;
-        sum.differences.extend(outcome.differences);
-        for (filter, count) in outcome.noes {
-            *sum.noes.entry(filter).or_default() += count;
-        }
+        sum.add(outcome);
     }
     println!("{} fit; noes: {:?}; not judged: {}", sum.fits, sum.noes, sum.unjudged);
     let failed = sum.differences.len();

@@ -2,12 +2,14 @@
 
 use expect_test::{Expect, expect};
 use ostler_lifecycle::{Event, Instance};
+use ostler_model::kube::{Cluster, Eviction, Pod, PodSpec};
 use ostler_model::{
     CloudInstance, CloudPhase, Demand, EndCause, Failure, FailureClass, Floor, LaunchCause, Node, NodeKind,
     NodeStatus, Observed, Policy, Pool, Quantity, Resources, Shape, Target, Task, Timestamp, Wish,
     WorkloadState,
 };
 use ostler_planner::{Memory, Plan, Reason, Snapshot, Step, plan};
+use std::sync::Arc;
 
 const NOW: Timestamp = Timestamp(100_000);
 
@@ -471,6 +473,36 @@ fn the_end_of_a_worker_that_must_stay_is_found() {
         |world, plan| drain(world, plan, "i1", EndCause::MaxPerPool),
         expect![[r#"
         i1 must stay, and would go by drain_requested [kept_workers_stay]
+    "#]],
+    );
+}
+
+#[test]
+fn a_pod_that_may_not_be_moved_is_found() {
+    let with_pod = |snapshot: &mut Snapshot| {
+        snapshot.policy.kube = Some(Box::default());
+        let Some(Ok(state)) = snapshot.state.as_mut().map(|look| &mut look.result) else { return };
+        let pod = Pod {
+            name: "db-0".into(),
+            uid: "u".into(),
+            spec: 0,
+            node: Some("busy".into()),
+            nominated: None,
+            created_at: Timestamp(1),
+            terminating: false,
+            ignored: None,
+            owner: None,
+            eviction: Eviction { safe: Some(false), ..Eviction::default() },
+        };
+        let specs = vec![PodSpec::default()];
+        state.cluster = Some(Arc::new(Cluster { specs, pods: vec![pod], ..Cluster::default() }));
+    };
+    let forged = |snapshot: &Snapshot, plan: &mut Plan| drain(snapshot, plan, "i1", EndCause::Underused);
+    check(
+        with_pod,
+        forged,
+        expect![[r#"
+        pod db-0 on busy may not be moved (not_safe_to_evict) [pods_may_move]
     "#]],
     );
 }

@@ -27,6 +27,12 @@ pub(crate) fn run(args: RunArgs) -> Result<Exit, Trouble> {
 }
 
 async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit, Trouble> {
+    let shutdown = signalled()?;
+    let mut shutdown = std::pin::pin!(shutdown);
+    let held = tokio::select! {
+        held = ostler_daemon::lead(&configuration) => held.map_err(trouble)?,
+        () = &mut shutdown => return Ok(Exit::Done),
+    };
     let store_path = configuration.store.path.clone();
     let store = SqliteStore::open(&store_path, configuration.store.journal_entries).map_err(trouble)?;
     let (api, lease) = (configuration.api.clone(), configuration.store.lease);
@@ -47,16 +53,24 @@ async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit
     };
     let (stop, stopped) = watch::channel(false);
     let mut console = None;
-    let shutdown = signalled()?;
+    let ending = async {
+        tokio::select! {
+            () = shutdown => {}
+            () = ostler_daemon::lost(&held) => tracing::warn!("another Ostler leads now; this one stops"),
+        }
+    };
     let ended = ostler_daemon::run(
         options,
         |board: Arc<Board>| {
             tracing::info!(api = %format!("http://{address}"), store = %store_path.display(), "Ostler runs");
             console = Some(tokio::spawn(ostler_console::serve(listener, board, secret, until_true(stopped))));
         },
-        shutdown,
+        ending,
     )
     .await;
+    for lease in held {
+        lease.release().await;
+    }
     let _ = stop.send(true);
     if let Some(console) = console {
         let _ = console.await;

@@ -95,6 +95,7 @@ fn workload_text(workload: &WorkloadView, verbose: bool, out: &mut Out) -> io::R
         (None, None) => None,
     };
     out.lines(trouble.iter().map(|trouble| format!("  {trouble}")))?;
+    out.lines(workload.target.iter().map(|target| format!("  {target}")))?;
     out.lines(workload.faults.iter().map(|fault| format!("  Left aside: {fault}")))?;
     part(out, &["POOL", "MIN", "MAX", "MACHINES", "TROUBLE"], workload.pools.iter().map(pool))?;
     let heads: &[&str] = if verbose {
@@ -166,9 +167,10 @@ fn demand(one: &DemandView) -> Vec<String> {
     vec![one.what.clone(), one.kind.to_owned(), one.count.to_string(), state]
 }
 
-/// Ids of Ray's nodes have 56 characters, of which twelve tell them apart well enough to ask on with.
+/// Ids of Ray's nodes have 56 characters, of which twelve tell them apart well enough to ask on with. Names that
+/// people chose stay whole.
 fn short(id: &str) -> String {
-    id.char_indices().nth(12).filter(|_| id.len() > 16).map_or(id, |(end, _)| &id[..end]).to_owned()
+    id.char_indices().nth(12).filter(|_| id.len() > 40).map_or(id, |(end, _)| &id[..end]).to_owned()
 }
 
 fn or_dash(text: Option<&String>) -> String {

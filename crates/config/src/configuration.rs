@@ -41,7 +41,7 @@ pub enum WorkloadKind {
     /// A Ray cluster.
     Ray(RayConfig),
     /// A Polars cluster.
-    Polars(PolarsConfig),
+    Polars(Box<PolarsConfig>),
     /// The nodes of a Kubernetes cluster.
     Kubernetes(Box<KubernetesConfig>),
 }

@@ -1,7 +1,8 @@
 //! The part of `ostler.yaml` about the nodes of a Kubernetes cluster.
 
 use crate::configuration::{
-    ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, PoolConfig, WorkloadConfig, WorkloadKind,
+    ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, PoolConfig, ProviderConfig,
+    WorkloadConfig, WorkloadKind,
 };
 use crate::environment::Host;
 use crate::general::{PoolParts, Providers, pool_parts};
@@ -74,7 +75,10 @@ pub(crate) fn external(section: &Section<'_, '_>, host: &Host<'_>) -> ExternalGr
 pub(crate) fn check_template(own: &Section<'_, '_>) {
     own.get::<Millis>("boot");
     own.get::<Millis>("startup");
+    own.get::<Millis>("stop");
     own.get::<bool>("never_ready");
+    own.get::<Vec<String>>("taints");
+    own.get::<Vec<String>>("startup_taints");
     own.get::<String>("refuse");
 }
 
@@ -82,10 +86,11 @@ pub(crate) fn check_template(own: &Section<'_, '_>) {
 fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Vec<PoolConfig> {
     let parts = pool_parts(one, providers);
     let section = &one.section;
+    let simulated = matches!(providers.get(&parts.provider), Some(ProviderConfig::Kwok(_)));
     let offerings = section.named("offerings");
     if offerings.is_empty() {
         let node = template(section, section, None, None);
-        return vec![pool_of(section, section, parts, workload, node)];
+        return vec![pool_of(section, section, parts, workload, node, simulated)];
     }
     let group: Arc<str> = one.name.as_str().into();
     let offering = |(n, offering): (usize, &Named<'_, '_>)| {
@@ -98,7 +103,7 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Ve
             max: parts.max,
             launch_hash: launch_hash(&serde_json::json!([parts.launch_hash, own.json("template")])),
         };
-        pool_of(section, own, parts, workload, node)
+        pool_of(section, own, parts, workload, node, simulated)
     };
     offerings.iter().enumerate().map(offering).collect()
 }
@@ -109,6 +114,7 @@ fn pool_of(
     parts: PoolParts,
     workload: &WorkloadId,
     node: NodeTemplate,
+    simulated: bool,
 ) -> PoolConfig {
     let PoolParts { id, provider, min, max, launch_hash } = parts;
     let from = |key: &str| if own.has(key) { own } else { section };
@@ -132,7 +138,25 @@ fn pool_of(
         instance_type: from("instance_type").need("instance_type"),
         node: Some(Box::new(node)),
     };
-    PoolConfig { pool, template: from("template").json("template") }
+    let mut template = from("template").json("template");
+    if simulated {
+        with_taints(&mut template, pool.node.as_deref());
+    }
+    PoolConfig { pool, template }
+}
+
+/// A simulated node is made with the taints of its pool.
+fn with_taints(template: &mut serde_json::Value, node: Option<&NodeTemplate>) {
+    let Some(node) = node else { return };
+    if template.is_null() {
+        *template = serde_json::json!({});
+    }
+    let texts = |taints: &[Taint]| taints.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if let Some(template) = template.as_object_mut() {
+        for (key, taints) in [("taints", &node.taints), ("startup_taints", &node.startup_taints)] {
+            template.entry(key).or_insert_with(|| serde_json::json!(texts(taints)));
+        }
+    }
 }
 
 fn template(

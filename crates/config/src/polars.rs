@@ -19,7 +19,7 @@ pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Provide
     let pools = section.named("pools").iter().map(|one| pool(one, &id, providers)).collect::<Vec<_>>();
     let config = config(section, host);
     crate::general::check_total(section, "max_workers", section.get("max_workers"), &pools);
-    WorkloadConfig { id, kind: WorkloadKind::Polars(config), policy: policy(section), pools }
+    WorkloadConfig { id, kind: WorkloadKind::Polars(Box::new(config)), policy: policy(section), pools }
 }
 
 fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> PoolConfig {

@@ -3,8 +3,10 @@
 use crate::read_model::JournalLine;
 use crate::words::{Why, ago, span, unfit};
 use ostler_lifecycle::StateName;
-use ostler_model::{Bundle, Demand, LaunchCause, Node, NodeStatus, Task, Timestamp};
-use ostler_planner::{DemandReport, HoldReason, InstanceReport, PodsReport, PoolReport, Reason};
+use ostler_model::{Bundle, Demand, LaunchCause, Node, NodeStatus, Scale, Task, Timestamp};
+use ostler_planner::{
+    DemandReport, HoldReason, InstanceReport, PodsReport, PoolReport, Reason, TargetReport,
+};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +45,8 @@ pub struct WorkloadView {
     pub failure: Option<String>,
     /// Why nothing is decided.
     pub hold: Option<Why>,
+    /// What it was asked for last and what became of it, if it is scaled to a number.
+    pub target: Option<String>,
     /// Its pools.
     pub pools: Vec<PoolView>,
     /// Its machines.
@@ -172,12 +176,30 @@ fn workload_view(workload: &WorkloadStatus, now: Timestamp) -> WorkloadView {
         planned: ago(now, report.map(|report| report.at)),
         failure: workload.failure.as_ref().map(ToString::to_string),
         hold: hold.map(|hold| held(&hold)),
+        target: report.and_then(|report| Some(target_words(report.target.as_ref()?, now))),
         pools: report.iter().flat_map(|r| &r.pools).map(|pool| pool_view(pool, now)).collect(),
         machines: report.iter().flat_map(|r| &r.instances).map(|one| machine_view(one, now)).collect(),
         nodes: workload.nodes.iter().map(node_view).collect(),
         demand: demand_views(workload),
         faults: report.iter().flat_map(|r| r.faults.iter().cloned()).map(fault).collect(),
     }
+}
+
+/// What was asked for last, and what is there of it.
+fn target_words(of: &TargetReport, now: Timestamp) -> String {
+    let Scale { desired, available, min, max } = of.scale;
+    let asked = match &of.target {
+        Some(target) => {
+            format!("{} workers asked for {}", target.wish.amount, ago(now, Some(target.accepted_at)))
+        }
+        None => "no number of workers asked for yet".to_owned(),
+    };
+    let more = [("short of", of.short), ("too many", of.held)];
+    let more = more.iter().filter(|(_, count)| *count > 0).map(|(what, count)| format!(", {what} {count}"));
+    format!(
+        "{asked}; {desired} aimed for, {available} ready{}; from {min} to {max}",
+        more.collect::<String>()
+    )
 }
 
 /// The hold alone, without the "waits" that a reason puts before it.
@@ -190,8 +212,9 @@ fn pool_view(pool: &PoolReport, now: Timestamp) -> PoolView {
     let refusal = pool.last_refusal.as_ref().map(ToString::to_string);
     let trouble = match pool.backing_off_until {
         Some(until) => {
-            let wait = format!("not asked for another {}", span(until.since(now)));
-            Some(refusal.map_or_else(|| wait.clone(), |refusal| format!("{wait}: {refusal}")))
+            // Without a refusal it is its machines that made it rest.
+            let why = refusal.unwrap_or_else(|| Reason::PoolRests { until }.to_string());
+            Some(format!("not asked for another {}: {why}", span(until.since(now))))
         }
         None => refusal.map(|refusal| format!("refused lately: {refusal}")),
     };

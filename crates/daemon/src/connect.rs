@@ -2,6 +2,7 @@
 
 use crate::clock::duration;
 use crate::error::DaemonError;
+use crate::kubernetes;
 use crate::rim::{Connect, Connected};
 use ostler_config::{
     Command, Configuration, LocalProvider, PolarsConfig, PolarsProbeKind, ProviderConfig, RayAuth, RayConfig,
@@ -24,21 +25,25 @@ pub struct RealOutside {
 }
 
 impl Connect for RealOutside {
-    fn provider(&self, config: &Configuration, id: &ProviderId) -> Result<Arc<dyn Provider>, DaemonError> {
-        match config.providers.get(id) {
+    fn provider(&self, all: &Configuration, id: &ProviderId) -> Result<Arc<dyn Provider>, DaemonError> {
+        match all.providers.get(id) {
             Some(ProviderConfig::Local(config)) => {
                 let opened = local::LocalProvider::open(local_config(config));
                 let provider = opened.map_err(|error| DaemonError::Rim(format!("provider {id}: {error}")))?;
                 Ok(Arc::new(provider))
             }
+            Some(ProviderConfig::Kwok(connection)) => kubernetes::kwok(id, connection),
+            Some(ProviderConfig::ExternalGrpc(config)) => kubernetes::external(all, id, config),
             None => Err(DaemonError::Rim(format!("provider {id} is not configured [OSTLER-D009]"))),
         }
     }
 
     fn workload(&self, config: &Configuration, id: &WorkloadId) -> Result<Connected, DaemonError> {
-        match config.workloads.iter().find(|workload| workload.id == *id).map(|workload| &workload.kind) {
-            Some(WorkloadKind::Ray(ray)) => ray_workload(id, ray, config),
-            Some(WorkloadKind::Polars(polars)) => self.polars_workload(id, polars, config),
+        let found = config.workloads.iter().find(|workload| workload.id == *id);
+        match found.map(|workload| (workload, &workload.kind)) {
+            Some((_, WorkloadKind::Ray(ray))) => ray_workload(id, ray, config),
+            Some((_, WorkloadKind::Polars(polars))) => self.polars_workload(id, polars, config),
+            Some((workload, WorkloadKind::Kubernetes(kind))) => kubernetes::workload(workload, kind),
             None => Err(DaemonError::Rim(format!("workload {id} is not configured [OSTLER-D009]"))),
         }
     }

@@ -1,6 +1,7 @@
 //! Telling each workload what is planned: the newest state, and every event once.
 
 use crate::clock::now;
+use crate::notices;
 use crate::rim::Rim;
 use crate::sources::within;
 use ostler_lifecycle::{Instance, State, StateName};
@@ -115,6 +116,9 @@ pub(crate) fn published<'i>(
         generation: now().0,
         infeasible: infeasible(&state.demand, report),
         events,
+        pods: notices::pods(state, report),
+        nodes: notices::nodes(report),
+        status: notices::status(report),
         ..Published::default()
     };
     let mut pending: BTreeMap<&PoolId, (u32, Timestamp)> = BTreeMap::new();

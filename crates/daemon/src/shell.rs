@@ -152,10 +152,12 @@ impl Shell {
     fn handle(&mut self, input: Input) {
         self.board.seen(&input);
         self.desk.tell(&self.rim, &input);
-        for output in self.engine.handle(now(), input) {
+        let outputs = self.engine.handle(now(), input);
+        // Before the answers: whoever has been told that a target is accepted must not be shown the one before.
+        self.desk.show(now(), &self.engine);
+        for output in outputs {
             self.act(output);
         }
-        self.desk.show(now(), &self.engine);
     }
 
     fn act(&mut self, output: Output) {

@@ -144,7 +144,9 @@ fn interval(source: &Source, rim: &Rim) -> Duration {
             let kind = config.workloads.iter().find(|w| w.id == *id).map(|w| &w.kind);
             match kind {
                 Some(ostler_config::WorkloadKind::Ray(ray)) => duration(ray.poll_interval),
-                Some(ostler_config::WorkloadKind::Polars(_)) => PROBED_EVERY,
+                Some(ostler_config::WorkloadKind::Polars(_) | ostler_config::WorkloadKind::Kubernetes(_)) => {
+                    PROBED_EVERY
+                }
                 None => LIST_EVERY,
             }
         }),

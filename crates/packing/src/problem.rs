@@ -312,6 +312,10 @@ pub enum Keep {
     Coming,
     /// Protected, held, or not to be judged.
     Protected,
+    /// Whoever asked for a number of workers wants this one kept.
+    Kept,
+    /// It counts for the number that is aimed for.
+    Counted,
     /// Already on its way out.
     Leaving,
 }

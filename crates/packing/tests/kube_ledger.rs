@@ -175,7 +175,10 @@ fn all(ledger: &Ledger<'_>) -> Vec<(u32, NodeIx, Result<(), Unfit>, bool)> {
     nodes.flat_map(each).collect()
 }
 
-fn rows(ledger: &Ledger<'_>) -> Vec<(Vec<i64>, Vec<(u32, bool)>)> {
+/// What is free on a node, and the pods on it.
+type Row = (Vec<i64>, Vec<(u32, bool)>);
+
+fn rows(ledger: &Ledger<'_>) -> Vec<Row> {
     let row = |node| {
         let mut pods: Vec<_> = ledger.pods_on(node).collect();
         pods.sort_unstable();

@@ -21,6 +21,7 @@ mod stillborn;
 
 pub use desk::{Refusal as WishRefusal, Verdict};
 pub use memory::{KubeMemory, Learned, Memory, PoolMemory, Refusal, RefusedWish, Replacing};
+pub use ostler_packing::kube::problem::Keep as NodeStays;
 pub use plan::{Note, Plan, Severity, Step, Subject, plan};
 pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};
 pub use report::{DemandReport, InstanceReport, PodsReport, PoolReport, Report, TargetReport};

@@ -10,7 +10,7 @@ use ostler_model::{
     CloudInstance, FailureClass, InstanceId, NodeId, Observed, Policy, Pool, ProviderId, Scale, Timestamp,
     WorkloadId, WorkloadState,
 };
-use ostler_packing::target::{self, Answer, Bounds, Question, Stage, Worker};
+use ostler_packing::target::{self, Bounds, Question, Stage, Worker};
 
 /// What each provider lists.
 pub type Listings = BTreeMap<ProviderId, Observed<Vec<CloudInstance>>>;
@@ -66,11 +66,6 @@ impl Standing<'_> {
         let pools = self.pools.iter().map(|pool| self.pool(pool)).collect();
         let amount = wish.map(|wish| wish.amount);
         (Question { amount, max_total: self.policy.max_workers, pools, workers }, records)
-    }
-
-    pub(crate) fn decide(&self) -> (Answer, Vec<&Instance>) {
-        let (question, records) = self.question();
-        (target::decide(&question), records)
     }
 
     pub(crate) fn names(&self) -> Names<'_> {

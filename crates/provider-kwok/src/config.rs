@@ -106,7 +106,7 @@ impl KwokTemplate {
         }
         serde_json::from_value(value.clone()).map_err(|why| {
             let message = format!("pool {pool}: template of a simulated node: {why}");
-            ProviderError::new(FailureClass::Permanent, "OSTLER-P301", message)
+            ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message)
         })
     }
 }
@@ -178,7 +178,7 @@ mod tests {
             [(json!({"boot": "soon"}), "soon"), (json!({"bot": "1s"}), "bot"), (json!(7), "7")]
         {
             let error = read(wrong).expect_err("a mistake");
-            assert_eq!((error.class, error.code), (FailureClass::Permanent, "OSTLER-P301"));
+            assert_eq!((error.class, error.code), (FailureClass::Permanent, "OSTLER-P201"));
             assert!(error.message.contains(word), "{error}");
         }
     }

@@ -75,7 +75,7 @@ impl NodeSpec {
         })
     }
 
-    /// As the API server wants it; `OSTLER-P301` if a taint cannot be read.
+    /// As the API server wants it; `OSTLER-P201` if a taint cannot be read.
     pub(crate) fn object(self, site: &str, now: Timestamp) -> Result<Node, ProviderError> {
         let startup = self.startup_taints.iter().map(|text| taint(text)).collect::<Result<Vec<_>, _>>()?;
         let stay = self.taints.iter().map(|text| taint(text)).collect::<Result<Vec<_>, _>>()?;
@@ -195,7 +195,7 @@ fn taint(text: &str) -> Result<Taint, ProviderError> {
     };
     read().ok_or_else(|| {
         let message = format!("{text:?} is no taint: write KEY=VALUE:NoSchedule, KEY:NoExecute …");
-        ProviderError::new(FailureClass::Permanent, "OSTLER-P301", message)
+        ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message)
     })
 }
 

@@ -36,12 +36,12 @@ impl KwokProvider {
     /// Reads the way into the cluster, and starts the kubelet of the site. The cluster is not asked yet.
     ///
     /// # Errors
-    /// `OSTLER-P301` the site cannot be the value of a label, `OSTLER-P302` there is no way into the cluster.
+    /// `OSTLER-P201` the site cannot be the value of a label, `OSTLER-P202` there is no way into the cluster.
     pub async fn open(config: KwokConfig) -> Result<Self, ProviderError> {
         let no_way = |why: &dyn fmt::Display| {
             let message =
                 format!("provider of simulated nodes: no way into the cluster: {why}; give `kubeconfig`");
-            ProviderError::new(FailureClass::Permanent, "OSTLER-P302", message)
+            ProviderError::new(FailureClass::Permanent, "OSTLER-P202", message)
         };
         let way = match &config.kubeconfig {
             Some(path) => {
@@ -59,7 +59,7 @@ impl KwokProvider {
     /// With a client that is there.
     ///
     /// # Errors
-    /// `OSTLER-P301` the site cannot be the value of a label.
+    /// `OSTLER-P201` the site cannot be the value of a label.
     pub fn with_client(site: impl Into<String>, client: Client) -> Result<Self, ProviderError> {
         let site = site.into();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -70,7 +70,7 @@ impl KwokProvider {
                 "provider of simulated nodes: site {site:?}: give 1 to 63 letters, digits, dashes, dots and \
                  underscores, the first and the last a letter or a digit"
             );
-            return Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P301", message));
+            return Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message));
         }
         let kubelet = Kubelet::start(&site, client.clone());
         Ok(Self { client, site, kubelet })
@@ -79,7 +79,7 @@ impl KwokProvider {
     /// Makes a node that no Ostler launched, with a kubelet as the others have; the answer is its id.
     ///
     /// # Errors
-    /// `OSTLER-P301` if it cannot be made so, and as [`launch`](Provider::launch).
+    /// `OSTLER-P201` if it cannot be made so, and as [`launch`](Provider::launch).
     pub async fn add_node(&self, spec: NodeSpec) -> Result<CloudId, ProviderError> {
         let node = spec.object(&self.site, node::now())?;
         let name = node.name_any();
@@ -176,7 +176,7 @@ impl Provider for KwokProvider {
         if let Some(refusal) = refusal {
             let message =
                 format!("pool {}: launches are refused, as its template says (`refuse`)", spec.pool);
-            return Err(ProviderError::new(refusal.into(), "OSTLER-P303", message));
+            return Err(ProviderError::new(refusal.into(), "OSTLER-P203", message));
         }
         match self.nodes().create(&PostParams::default(), &wanted).await {
             Ok(_) => Ok(id),
@@ -190,7 +190,7 @@ impl Provider for KwokProvider {
                     return Ok(id);
                 }
                 let message = format!("node {name} is there and is not ours; remove it, or rename the pool");
-                Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P304", message))
+                Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P204", message))
             }
             Err(why) => Err(failed(&name, &why)),
         }
@@ -236,5 +236,5 @@ pub(crate) fn failed(what: &str, why: &kube::Error) -> ProviderError {
         _ => FailureClass::Transient,
     };
     let message = format!("{what}: the API server says: {why}");
-    ProviderError::new(class, "OSTLER-P305", message)
+    ProviderError::new(class, "OSTLER-P205", message)
 }

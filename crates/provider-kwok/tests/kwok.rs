@@ -244,7 +244,7 @@ async fn faults_come_as_ordered() {
     let place = Place::new("faults").await;
     let refused = place.spec("no", json!({"refuse": "quota"}));
     let error = place.provider.launch(&refused, &token(&refused)).await.expect_err("refused");
-    assert_eq!((error.class, error.code), (FailureClass::Quota, "OSTLER-P303"));
+    assert_eq!((error.class, error.code), (FailureClass::Quota, "OSTLER-P203"));
     let (_, never) = place.launch("never", json!({"boot": "0s", "never_ready": true})).await;
     let (id, dead) = place.launch("dead", json!({"boot": "0s"})).await;
     place.until_node(&dead, "is ready", |node| node.is_some_and(is_ready)).await;

@@ -5,6 +5,11 @@ use ostler_lifecycle::StateName;
 use ostler_model::{FailureClass, Millis};
 use ostler_sim::kube::{App, Habits, KubeWorld};
 
+/// Every pod that is wanted is there and placed.
+fn settled(world: &KubeWorld) -> bool {
+    world.cluster.apps.iter().all(|(name, app)| world.cluster.placed(name) == app.replicas)
+}
+
 fn minutes(n: u64) -> Millis {
     Millis::secs(60 * n)
 }
@@ -26,7 +31,7 @@ fn pods_bring_nodes_and_nodes_go_with_them() {
     world.until("eight pods run", minutes(5), |w| w.cluster.placed("web") == 8);
     assert_eq!(world.cloud.made, 2);
     world.scale("web", 0);
-    world.until("no node is left", minutes(5), |w| w.cloud.machines.is_empty());
+    world.until("no node is left", minutes(5), |w| w.cloud.is_empty());
     world.run(minutes(5));
     assert_eq!(world.cloud.made, 2, "and none comes back");
 }
@@ -69,7 +74,7 @@ fn a_refusal_is_answered_elsewhere_at_once() {
     assert_eq!(world.cloud.count("on-demand"), 3, "{}", world.picture());
     world.until("ten pods run", minutes(5), |w| w.cluster.placed("web") == 10);
     world.run(minutes(60));
-    assert!(world.cloud.asked[&"spot".into()] <= 60, "[K41] {:?}", world.cloud.asked);
+    assert!(world.cloud.asked[&ostler_model::PoolId::new("spot")] <= 60, "[K41] {:?}", world.cloud.asked);
     assert_eq!(world.cloud.count("on-demand"), 3);
 }
 
@@ -108,7 +113,7 @@ fn fragmentation_keeps_a_node() {
     world.app("big", App::new("big", 3, 3000, 512));
     world.until("they run", minutes(5), |w| w.cluster.placed("big") == 3);
     world.run(minutes(20));
-    assert_eq!(world.cloud.machines.len(), 3);
+    assert_eq!(world.cloud.len(), 3);
     assert_eq!(world.cluster.evictions, 0, "{}", world.picture());
 }
 
@@ -117,9 +122,9 @@ fn underused_nodes_are_emptied_onto_others() {
     let mut world = small(10);
     world.app("web", App::new("web", 12, 1000, 512));
     world.until("they run", minutes(5), |w| w.cluster.placed("web") == 12);
-    assert_eq!(world.cloud.machines.len(), 3);
+    assert_eq!(world.cloud.len(), 3);
     world.scale("web", 4);
-    world.until("one node is left", minutes(20), |w| w.cloud.machines.len() == 1 && w.cluster.waiting() == 0);
+    world.until("one node is left", minutes(20), |w| w.cloud.len() == 1 && settled(w));
     let evictions = world.cluster.evictions;
     world.run(minutes(30));
     assert_eq!(world.cluster.evictions, evictions, "[K35] quiet when converged");
@@ -131,13 +136,13 @@ fn budgets_hold_and_let_go() {
     let mut world = small(10);
     world.app("filler", App::new("filler", 3, 1000, 512));
     world.app("web", App { min_available: Some(2), ..App::new("web", 2, 1000, 512) });
-    world.until("they run", minutes(5), |w| w.cluster.waiting() == 0);
-    assert_eq!(world.cloud.machines.len(), 2);
+    world.until("they run", minutes(5), settled);
+    assert_eq!(world.cloud.len(), 2);
     world.scale("filler", 0);
     world.run(minutes(20));
     assert!(world.cluster.fewest["web"] >= 2, "never below the budget");
     world.cluster.apps.get_mut("web").expect("an app").min_available = Some(1);
-    world.until("one node is left", minutes(20), |w| w.cloud.machines.len() == 1 && w.cluster.waiting() == 0);
+    world.until("one node is left", minutes(20), |w| w.cloud.len() == 1 && settled(w));
     assert!(world.cluster.fewest["web"] >= 1);
 }
 
@@ -146,14 +151,13 @@ fn a_drain_is_taken_back_when_the_room_is_wanted_again() {
     let mut world = small(2);
     world.app("stuck", App { min_available: Some(1), ..App::new("stuck", 1, 500, 512) });
     world.app("web", App::new("web", 7, 1000, 512));
-    world.until("they run", minutes(5), |w| w.cluster.waiting() == 0);
+    world.until("they run", minutes(5), settled);
     world.scale("web", 3);
     world.until("a drain begins", minutes(20), |w| {
-        w.in_state(StateName::Draining) + w.in_state(StateName::DrainRequested) > 0
-            || w.cloud.machines.len() == 1
+        w.in_state(StateName::Draining) + w.in_state(StateName::DrainRequested) > 0 || w.cloud.len() == 1
     });
     world.scale("web", 7);
-    world.until("all run", minutes(5), |w| w.cluster.waiting() == 0);
+    world.until("all run", minutes(5), settled);
     world.run(minutes(5));
     assert_eq!(world.in_state(StateName::Draining), 0, "{}", world.picture());
 }
@@ -166,10 +170,10 @@ fn minimum_and_maximum_hold() {
     world.until("two nodes", minutes(5), |w| w.in_state(StateName::Running) == 2);
     world.app("web", App::new("web", 100, 1000, 512));
     world.run(minutes(10));
-    assert_eq!(world.cloud.machines.len(), 4);
+    assert_eq!(world.cloud.len(), 4);
     world.scale("web", 0);
     world.run(minutes(20));
-    assert_eq!(world.cloud.machines.len(), 2, "{}", world.picture());
+    assert_eq!(world.cloud.len(), 2, "{}", world.picture());
 }
 
 /// [K71] A large node with one small pod is replaced by a small one, which is there first.
@@ -179,10 +183,10 @@ fn a_large_node_is_replaced_by_a_small_one() {
     world.pool("large", 16, 64, 800, 5);
     world.pool("small", 2, 8, 100, 5);
     world.app("web", App::new("web", 10, 1500, 512));
-    world.until("they run", minutes(5), |w| w.cluster.waiting() == 0);
+    world.until("they run", minutes(5), settled);
     world.scale("web", 1);
     world.until("one small node", minutes(60), |w| {
-        w.cloud.machines.len() == 1 && w.cloud.count("small") == 1 && w.cluster.waiting() == 0
+        w.cloud.len() == 1 && w.cloud.count("small") == 1 && settled(w)
     });
     let made = world.cloud.made;
     world.run(minutes(60));
@@ -205,7 +209,7 @@ fn crashes_double_nothing() {
         world.run(Millis::secs(25));
         world.crash();
     }
-    assert_eq!(world.cloud.machines.len(), 1, "{}", world.picture());
+    assert_eq!(world.cloud.len(), 1, "{}", world.picture());
 }
 
 /// A store that was lost: the machines are found again, and no busy node is touched.
@@ -213,7 +217,7 @@ fn crashes_double_nothing() {
 fn a_lost_store_touches_no_busy_node() {
     let mut world = small(10);
     world.app("web", App::new("web", 16, 1000, 512));
-    world.until("they run", minutes(5), |w| w.cluster.waiting() == 0);
+    world.until("they run", minutes(5), settled);
     world.records.clear();
     world.memory = ostler_planner::Memory { seed: 7, ..Default::default() };
     world.crash();
@@ -227,9 +231,91 @@ fn a_lost_store_touches_no_busy_node() {
 fn marks_of_drains_that_nobody_wants_are_removed() {
     let mut world = small(10);
     world.app("web", App::new("web", 4, 1000, 512));
-    world.until("they run", minutes(5), |w| w.cluster.waiting() == 0);
+    world.until("they run", minutes(5), settled);
     let node = ostler_model::NodeId::new("node-m-1");
     world.cluster.draining.insert(node, world.now + minutes(1000));
     world.until("the mark is gone", minutes(2), |w| w.cluster.draining.is_empty());
     assert_eq!(world.cluster.evictions, 0);
+}
+
+/// A pod that could go to two machines on their way does not take the place of one that could not.
+#[test]
+fn machines_on_their_way_are_for_those_that_they_were_bought_for() {
+    let mut world = KubeWorld::new();
+    let taint = |value: &str| ostler_model::kube::Taint {
+        key: "dedicated".into(),
+        value: value.into(),
+        effect: ostler_model::kube::TaintEffect::NoSchedule,
+    };
+    world.pool("general", 4, 16, 100, 3);
+    world.pool("other", 4, 16, 20, 3).node.as_mut().expect("a node").taints = vec![taint("other")];
+    world.app("plain", App::new("plain", 1, 3000, 512));
+    let mut others = App::new("others", 1, 3000, 512);
+    others.spec.tolerations = vec![ostler_model::kube::Toleration {
+        key: Some("dedicated".into()),
+        value: Some("other".into()),
+        effect: None,
+        compare: None,
+    }];
+    world.app("others", others);
+    // Once both are up the scheduler may choose as it likes; until then nothing more is bought.
+    world.run(Millis::secs(50));
+    assert_eq!((world.cloud.count("general"), world.cloud.count("other")), (1, 1), "{}", world.picture());
+}
+
+/// [K53] What nodes really let pods use is learnt from the first one: no machine is bought that would be too small,
+/// and none that is not needed.
+#[test]
+fn what_nodes_are_really_like_is_learnt() {
+    let cores = |n: i64| -> ostler_model::Resources {
+        let cpu = ostler_model::Quantity::units(n);
+        let memory = ostler_model::Quantity::units(16 << 30);
+        let pods = ostler_model::Quantity::units(110);
+        [("cpu", cpu), ("memory", memory), ("pods", pods)].into_iter().collect()
+    };
+    // Less than promised: pods that would fit on what was promised bring nothing.
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { allocatable: Some(cores(3)), ..Habits::default() });
+    world.app("web", App::new("web", 6, 1000, 512));
+    world.until("six pods run", minutes(10), settled);
+    assert_eq!(world.cloud.len(), 2, "{}", world.picture());
+    world.app("wide", App::new("wide", 2, 3500, 512));
+    let made = world.cloud.made;
+    world.run(minutes(20));
+    assert_eq!(world.cloud.made, made, "{}", world.picture());
+    // More than promised: the second plan counts with it.
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { allocatable: Some(cores(6)), ..Habits::default() });
+    world.app("web", App::new("web", 4, 1000, 512));
+    world.until("four pods run", minutes(10), settled);
+    world.scale("web", 12);
+    world.until("twelve pods run", minutes(10), settled);
+    assert_eq!(world.cloud.made, 2, "{}", world.picture());
+}
+
+/// [K28] What was asked for and is not wanted any more goes as soon as it has come.
+#[test]
+fn what_is_not_wanted_any_more_does_not_stay() {
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { boot: minutes(4), ..Habits::default() });
+    world.app("web", App::new("web", 20, 1000, 512));
+    world.run(Millis::secs(30));
+    assert_eq!(world.cloud.made, 5);
+    world.scale("web", 0);
+    world.until("all are gone", minutes(15), |w| w.cloud.is_empty());
+    world.run(minutes(10));
+    assert_eq!(world.cloud.made, 5, "{}", world.picture());
+}
+
+/// In shadow everything is decided and nothing is done.
+#[test]
+fn in_shadow_nothing_is_done() {
+    let mut world = small(10);
+    world.kube().shadow = true;
+    world.app("web", App::new("web", 8, 1000, 512));
+    world.run(minutes(5));
+    assert_eq!((world.cloud.made, world.records.len()), (0, 0));
+    let notes = &world.last.as_ref().expect("a plan").report;
+    assert!(notes.hold.is_some(), "{notes:?}");
+    assert!(world.said.iter().any(|text| text == "would launch 2 for demand"), "{:?}", world.said);
 }

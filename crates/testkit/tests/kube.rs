@@ -1,5 +1,6 @@
 //! The control plane itself: it starts, keeps what it is told, and every server can be killed.
 #![cfg(feature = "kube")]
+#![allow(clippy::print_stdout, reason = "how long it took is worth knowing")]
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node};
 use kube::api::{Api, ObjectMeta, PostParams};

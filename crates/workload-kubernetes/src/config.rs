@@ -2,9 +2,8 @@
 
 use ostler_model::kube::{DrainRules, Taint};
 use ostler_model::{PoolId, Resources};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What the nodes of each pool are to show.
@@ -13,7 +12,8 @@ pub type Pools = BTreeMap<PoolId, Promise>;
 /// What a node of a pool is to show before it counts as up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Promise {
-    /// Resources of which it must have some; amounts do not matter, since the kubelet keeps a part for itself.
+    /// Resources of which it must have some; amounts do not matter, since the kubelet keeps a part for
+    /// itself.
     pub resources: Resources,
     /// Taints that it starts with and loses.
     pub startup_taints: Vec<Taint>,
@@ -28,7 +28,8 @@ pub struct Config {
     pub context: Option<String>,
     /// Where Ostler's own objects are: the status ConfigMap and the Lease.
     pub namespace: String,
-    /// After a node was tainted for a drain, the scheduler is given this long to see it before the last check.
+    /// After a node was tainted for a drain, the scheduler is given this long to see it before the last
+    /// check.
     pub settle: Duration,
     /// For how long pods are evicted before a drain is given up, if nobody says another time.
     pub drain_timeout: Duration,
@@ -40,8 +41,6 @@ pub struct Config {
     pub outage: Duration,
     /// Which pods may be moved.
     pub rules: DrainRules,
-    /// Pods of these schedulers are ours to bring nodes for; events are written on no others.
-    pub schedulers: BTreeSet<Arc<str>>,
     /// What the nodes of each pool are to show.
     pub pools: Pools,
 }
@@ -52,15 +51,15 @@ impl Default for Config {
             kubeconfig: None,
             context: None,
             namespace: "ostler".to_owned(),
-            // The scheduler sees a taint within milliseconds of its watch; a binding that was decided before takes
-            // some more. Karpenter waits 15 s between two simulations, Cluster Autoscaler 5 s after its taint.
+            // The scheduler sees a taint within milliseconds of its watch; a binding that was decided
+            // before takes some more. Karpenter waits 15 s between two simulations, Cluster Autoscaler 5 s
+            // after its taint.
             settle: Duration::from_secs(2),
             drain_timeout: Duration::from_secs(15 * 60),
             batch_idle: Duration::from_secs(1),
             batch_max: Duration::from_secs(10),
             outage: Duration::from_secs(15),
             rules: DrainRules { let_jobs_finish: true, ..DrainRules::default() },
-            schedulers: ["default-scheduler".into()].into(),
             pools: Pools::new(),
         }
     }

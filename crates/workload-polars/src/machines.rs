@@ -40,6 +40,8 @@ struct Shared {
 struct State {
     looked: BTreeSet<ProviderId>,
     machines: BTreeMap<Key, Seen>,
+    /// Nodes that were asked to go, for as long as their machines are listed.
+    draining: BTreeSet<NodeId>,
 }
 
 #[derive(Debug)]
@@ -65,6 +67,8 @@ impl Machines {
             let now: BTreeMap<&CloudId, &CloudInstance> =
                 listed.iter().filter(alive).map(|machine| (&machine.id, machine)).collect();
             state.machines.retain(|(of, id), _| of != provider || now.contains_key(id));
+            let State { machines, draining, .. } = &mut *state;
+            draining.retain(|node| machines.values().any(|seen| name(&seen.machine) == node.as_str()));
             for (id, machine) in now {
                 let key = (provider.clone(), id.clone());
                 let seen = state
@@ -114,7 +118,15 @@ impl Machines {
         let looked = self.providers.iter().all(|provider| state.looked.contains(provider));
         let asked = state.machines.values().all(|seen| seen.ready.is_some());
         let ready = state.machines.values().filter(|seen| seen.ready == Some(true));
-        (looked && asked).then(|| ready.map(|seen| node(&seen.machine)).collect())
+        (looked && asked).then(|| ready.map(|seen| node(&seen.machine, &state.draining)).collect())
+    }
+
+    /// From now on a worker that is there counts as leaving.
+    pub(crate) fn drain(&self, node: &NodeId) {
+        let mut state = self.shared.lock();
+        if state.machines.values().any(|seen| name(&seen.machine) == node.as_str()) {
+            state.draining.insert(node.clone());
+        }
     }
 }
 
@@ -170,14 +182,16 @@ fn name(machine: &CloudInstance) -> &str {
     machine.launched_for.as_ref().map_or(machine.id.as_str(), |(instance, _)| instance.as_str())
 }
 
-fn node(machine: &CloudInstance) -> Node {
+fn node(machine: &CloudInstance, draining: &BTreeSet<NodeId>) -> Node {
+    let id = NodeId::from(name(machine));
+    // What else it does is the scheduler's business; nothing is decided by idleness here.
+    let status = if draining.contains(&id) { NodeStatus::Draining } else { NodeStatus::Running };
     Node {
-        id: NodeId::from(name(machine)),
+        id,
         cloud: Some(machine.id.clone()),
         pool: Some(machine.pool.clone()),
         head: false,
-        // What it does is the scheduler's business; nothing is decided by idleness here.
-        status: NodeStatus::Running,
+        status,
         idle: ostler_model::Millis(0),
         total: ostler_model::Resources::default(),
         available: ostler_model::Resources::default(),

@@ -47,7 +47,8 @@ impl Workload for PolarsWorkload {
     }
 
     /// The scheduler has said which workers may go before it asked for fewer: there is nobody to ask.
-    async fn drain(&self, _node: &NodeId, _request: &DrainRequest) -> Result<DrainAnswer, WorkloadError> {
+    async fn drain(&self, node: &NodeId, _request: &DrainRequest) -> Result<DrainAnswer, WorkloadError> {
+        self.machines.drain(node);
         Ok(DrainAnswer::Accepted)
     }
 

@@ -260,6 +260,7 @@ fn plan(state: &WorkloadState, generation: u64) -> Published {
             event(Severity::Info, "Adding 1 node(s) of type cpu2."),
             event(Severity::Warning, "No node type can ever meet it."),
         ],
+        ..Published::default()
     }
 }
 

@@ -234,6 +234,7 @@ fn published(generation: u64) -> Published {
             severity: Severity::Info,
             text: "Adding 3 node(s) of type cpu.".into(),
         }],
+        ..Published::default()
     }
 }
 

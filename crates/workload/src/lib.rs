@@ -16,7 +16,10 @@ mod publish;
 pub use door::{Asked, Door, Inbox, Outcome};
 pub use drain::{DrainAnswer, DrainCause, DrainRequest};
 pub use error::WorkloadError;
-pub use publish::{Event, FailedLaunch, PendingInstance, PendingLaunch, Published, Severity};
+pub use publish::{
+    Event, FailedLaunch, NodeNews, NodeNotice, PendingInstance, PendingLaunch, PodNews, PodNotice, Published,
+    Severity,
+};
 
 use async_trait::async_trait;
 use ostler_model::{CloudInstance, NodeId, ProviderId, WorkloadState};

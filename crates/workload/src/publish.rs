@@ -1,6 +1,7 @@
 //! What a workload is told of the plan, for its own users to see.
 
-use ostler_model::{Demand, InstanceId, PoolId, Timestamp};
+use ostler_model::{Demand, InstanceId, NodeId, PoolId, Timestamp};
+use std::sync::Arc;
 
 /// The plan in the words of the workload's users.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +20,57 @@ pub struct Published {
     pub infeasible: Demand,
     /// What happened since the last publication, oldest first.
     pub events: Vec<Event>,
+    /// What is planned for pods that wait, for those workloads that have pods. As long as it is so it is told each
+    /// time; the workload shows it once.
+    pub pods: Vec<PodNotice>,
+    /// What is planned for nodes, likewise.
+    pub nodes: Vec<NodeNotice>,
+    /// The whole status as text, for people; empty: nothing to say.
+    pub status: String,
+}
+
+/// What is planned for a pod that waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PodNotice {
+    /// Its namespace.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its unique id.
+    pub uid: Arc<str>,
+    /// What.
+    pub news: PodNews,
+    /// The same for people, e.g. with the reason of each pool.
+    pub text: String,
+}
+
+/// What is planned for a pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodNews {
+    /// Nodes come for it.
+    TriggeredScaleUp,
+    /// None does.
+    NotTriggerScaleUp,
+}
+
+/// What is planned for a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeNotice {
+    /// The node.
+    pub node: NodeId,
+    /// What.
+    pub news: NodeNews,
+    /// The same for people.
+    pub text: String,
+}
+
+/// What is planned for a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NodeNews {
+    /// It is being removed.
+    ScaleDown,
+    /// It was to be removed, and stays.
+    ScaleDownFailed,
 }
 
 /// `count` machines of a pool that the provider was asked for.

@@ -58,7 +58,9 @@ fn about_pool(pool: &PoolReport, status: &WorkloadStatus, workload: &WorkloadVie
     let name = pool.pool.to_string();
     let shown = pool_view(workload, &name);
     let mut facts = Facts::default();
-    facts.add("each machine", &pool.resources.to_string());
+    if !pool.resources.0.is_empty() {
+        facts.add("each machine", &pool.resources.to_string());
+    }
     facts.add("bounds", &format!("{} to {}", pool.min, pool.max));
     target_facts(status, &mut facts);
     let ours = workload.machines.iter().filter(|machine| machine.pool == name);
@@ -94,12 +96,13 @@ fn target_facts(status: &WorkloadStatus, facts: &mut Facts) {
         None => facts.add("asked for", "nothing yet: what runs stays"),
         Some(Target { wish, seq, accepted_at }) => {
             let since = ago(report.at, Some(*accepted_at));
-            facts.add(
-                "asked for",
-                &format!("{} workers, {since} (wish {seq}); nothing else since", wish.amount),
-            );
+            let last = if asked.refused.is_none() { "; it has asked for nothing else since" } else { "" };
+            facts.add("asked for", &format!("{} workers, {since} (wish {seq}){last}", wish.amount));
             if wish.amount.clamp(min, max) != wish.amount {
-                facts.add("clamped", &format!("to {}, from {min} to {max}", wish.amount.clamp(min, max)));
+                facts.add(
+                    "clamped",
+                    &format!("to {}, the bounds are {min} and {max}", wish.amount.clamp(min, max)),
+                );
             }
             facts.add("must stay", &names(&wish.keep));
             facts.add("go first", &names(&wish.delete));

@@ -61,7 +61,7 @@ fn snapshot(tasks: &[(&[(&str, i64)], u64)]) -> Snapshot {
         session: "s1".to_owned(),
         nodes: vec![head()],
         demand: Demand { tasks: tasks.iter().map(task).collect(), ..Demand::default() },
-        skipped: Vec::new(),
+        ..WorkloadState::default()
     };
     Snapshot {
         now: NOW,

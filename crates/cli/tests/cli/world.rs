@@ -2,7 +2,7 @@
 
 use crate::fixture::Fixture;
 use expect_test::Expect;
-use ostler_console::{Secret, serve};
+use ostler_console::{ReadModel, Secret, serve};
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -25,10 +25,13 @@ impl World {
 
     /// With an Ostler that answers, on a free port.
     pub(crate) fn serving(token: Option<&str>) -> Self {
+        Self::serving_this(Arc::new(Fixture { ready: Ok(()), alive: Ok(()) }), token)
+    }
+
+    pub(crate) fn serving_this(model: Arc<dyn ReadModel>, token: Option<&str>) -> Self {
         let runtime = Runtime::new().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let model = Arc::new(Fixture { ready: Ok(()), alive: Ok(()) });
         runtime.spawn(serve(listener, model, token.and_then(Secret::new), std::future::pending()));
         Self { served: Some((runtime, address)), ..Self::new() }
     }

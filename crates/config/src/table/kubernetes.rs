@@ -422,6 +422,25 @@ pub(crate) const KWOK_TEMPLATE: Table = Table {
             default: Is("0s"),
             doc: "From ready until the startup taints are gone.",
         },
+        Knob {
+            name: "stop",
+            kind: Duration,
+            default: Is("1s"),
+            doc: "How long its pods take to end, their grace period at most.",
+        },
+        Knob {
+            name: "allocatable",
+            kind: Free,
+            default: Absent("the pool's `resources`"),
+            doc: "What it says of itself where that differs: `cpu: 3900m`.",
+        },
+        Knob { name: "taints", kind: Texts, default: Absent("the pool's"), doc: "Taints that stay." },
+        Knob {
+            name: "startup_taints",
+            kind: Texts,
+            default: Absent("the pool's"),
+            doc: "Taints until `startup` is over.",
+        },
         Knob { name: "never_ready", kind: Flag, default: Is("false"), doc: "Nodes never become ready." },
         Knob {
             name: "refuse",

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// What was decided, line by line.
-pub fn text(world: &World, decision: &Decision) -> String {
+pub(crate) fn text(world: &World, decision: &Decision) -> String {
     let name = |machine: usize| &*world.machines[machine].name;
     let pool = |pool: usize| world.pools[pool].id.as_str();
     let mut out = String::new();
@@ -66,7 +66,7 @@ fn places(decision: &Decision) -> BTreeMap<Place, usize> {
 }
 
 /// The world once everything that was decided has come to pass, and the scheduler has done as was thought.
-pub fn apply(world: &World, decision: &Decision) -> World {
+pub(crate) fn apply(world: &World, decision: &Decision) -> World {
     let mut next = world.clone();
     let mut new: BTreeMap<(usize, usize), NodeId> = BTreeMap::new();
     let mut of_pool: BTreeMap<usize, usize> = BTreeMap::new();
@@ -133,7 +133,7 @@ pub fn apply(world: &World, decision: &Decision) -> World {
 }
 
 /// Does every pod of the world lie where the judge allows it, with all others where they are?
-pub fn assert_fits(world: &World, pods: impl Iterator<Item = usize>) {
+pub(crate) fn assert_fits(world: &World, pods: impl Iterator<Item = usize>) {
     let mut ledger = Ledger::new(&world.cluster, &world.policy);
     for pod in pods {
         let pod = &world.cluster.pods[pod];

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const ROUNDS: usize = 12;
 
 /// All of them.
-pub fn hold(world: &World, decision: &Decision) {
+pub(crate) fn hold(world: &World, decision: &Decision) {
     within_bounds(world, decision);
     machines_have_one_fate(world, decision);
     places_fit(world, decision);
@@ -159,6 +159,6 @@ fn comes_to_rest(world: &World, decision: &Decision) {
     panic!("after {ROUNDS} rounds still {decision:?}");
 }
 
-pub fn is_quiet(decision: &Decision) -> bool {
+pub(crate) fn is_quiet(decision: &Decision) -> bool {
     decision.launches.is_empty() && decision.removals.is_empty() && decision.replacements.is_empty()
 }

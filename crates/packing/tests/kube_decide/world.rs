@@ -21,21 +21,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The moment of every test, long after the epoch.
-pub const NOW: Timestamp = Timestamp(1_000_000_000);
+pub(crate) const NOW: Timestamp = Timestamp(1_000_000_000);
 
 /// A problem that owns its cluster.
 #[derive(Clone, Debug, Default)]
-pub struct World {
-    pub cluster: Cluster,
-    pub policy: KubePolicy,
-    pub pools: Vec<PoolOption>,
-    pub machines: Vec<Machine>,
-    pub max_machines: Option<u64>,
-    pub quiet_until: Option<Timestamp>,
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
+    pub(crate) policy: KubePolicy,
+    pub(crate) pools: Vec<PoolOption>,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) max_machines: Option<u64>,
+    pub(crate) quiet_until: Option<Timestamp>,
 }
 
 impl World {
-    pub fn problem(&self) -> Problem<'_> {
+    pub(crate) fn problem(&self) -> Problem<'_> {
         Problem {
             now: NOW,
             cluster: &self.cluster,
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// Reads a world. Every mistake is a panic with the line.
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         // Timers are off unless a test is about them.
         let policy = KubePolicy { unneeded: Millis(0), ..KubePolicy::default() };
         let mut world = Self { policy, ..Self::default() };

@@ -10,22 +10,21 @@ use alloc::vec::Vec;
 use ostler_lifecycle::{Event, Instance, StateName};
 use ostler_model::EndCause;
 use ostler_packing::problem::Keep;
-use ostler_packing::target::{Answer, Cause};
+use ostler_packing::target::{self, Answer, Cause, Stage, Worker};
 
 /// New records for what is lacking, ends for what is too much.
 pub(crate) fn target(draft: &mut Draft<'_>) {
-    let (answer, serials, report) = {
+    let (answer, question, serials, report) = {
         let standing = standing(draft);
-        let (answer, records) = standing.decide();
+        let (question, records) = standing.question();
+        let answer = target::decide(&question);
         let serials: Vec<Serial> = records.iter().map(|record| record.serial()).collect();
         let report = TargetReport::new(&standing, &answer);
-        (answer, serials, report)
+        (answer, question, serials, report)
     };
     draft.report.target = Some(report);
-    for serial in serials.iter().copied() {
-        if draft.is_protected(serial) {
-            draft.explain(serial, Some(Keep::Protected), None);
-        }
+    for (worker, serial) in question.workers.iter().zip(&serials) {
+        draft.explain(*serial, Some(why_it_stays(worker)), None);
     }
     for (&n, &cause) in &answer.removals {
         remove(draft, serials[n], cause);
@@ -46,6 +45,16 @@ fn standing<'d>(draft: &'d Draft<'_>) -> Standing<'d> {
         instances: draft.instances.values().collect(),
         listings: &snapshot.listings,
         state: snapshot.state.as_ref(),
+    }
+}
+
+/// If it is not removed.
+fn why_it_stays(worker: &Worker) -> Keep {
+    match worker.stage {
+        _ if worker.keep => Keep::Kept,
+        _ if worker.unseen => Keep::Protected,
+        Stage::Asked | Stage::Starting => Keep::Coming,
+        Stage::Ready => Keep::Counted,
     }
 }
 

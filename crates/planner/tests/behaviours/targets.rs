@@ -43,6 +43,7 @@ fn up_and_down_again() {
             i4: requested -> queued [removed_surplus]
             i4: queued -> terminated for surplus [removed_surplus]
             i5: queued -> terminated for surplus [removed_surplus]
+            i1: running stays, one of the number of workers that is aimed for
         "#]],
     );
 }
@@ -61,7 +62,8 @@ fn kept_workers_stay_and_listed_ones_are_replaced_after_they_went() {
         expect![[r#"
             i2: running -> terminating for asked [removed_asked]
             new4: new queued in a [launch_target]
-            i1: running stays, protected, or not ours to judge
+            i1: running stays, whoever asked for workers wants this one kept
+            i3: running stays, one of the number of workers that is aimed for
             new4: queued waits: machines on their way out still take the room [held_room]
         "#]],
     );
@@ -76,8 +78,8 @@ fn kept_workers_stay_and_listed_ones_are_replaced_after_they_went() {
         ",
         expect![[r#"
             i2: running -> terminating for surplus [removed_surplus]
-            i1: running stays, protected, or not ours to judge
-            i3: running stays, protected, or not ours to judge
+            i1: running stays, whoever asked for workers wants this one kept
+            i3: running stays, whoever asked for workers wants this one kept
         "#]],
     );
 }
@@ -107,8 +109,8 @@ fn a_kept_worker_that_does_not_answer_stays() {
             new6: queued -> requested [launch_turn]
             warning: record i1: has not answered for 0 ms, and must stay [kept_unready]
             warning: record i3: has not answered for 100 s, and must stay [kept_unready]
-            i1: running stays, protected, or not ours to judge
-            i3: allocated stays, protected, or not ours to judge
+            i1: running stays, whoever asked for workers wants this one kept
+            i3: allocated stays, whoever asked for workers wants this one kept
         "#]],
     );
 }
@@ -147,6 +149,7 @@ fn a_refused_pool_lets_the_others_go_first_and_a_quota_lowers_the_maximum() {
         expect![[r#"
             i2: requested -> allocation_failed [launch_refused]
             pool a: backs off for 30 s
+            i1: running stays, one of the number of workers that is aimed for
         "#]],
     );
 }
@@ -200,6 +203,7 @@ fn a_worker_that_was_ready_for_a_moment_has_crashed_too() {
             warning: workload: 1 workers are wanted that no pool can give just now [target_short]
             warning: pool a: its machines end before or just after their node is up; it rests [pool_rests]
             pool a: backs off for 30 s
+            i2: running stays, one of the number of workers that is aimed for
         "#]],
     );
     // It was up for as long as its pool would rest: its successor may come at once.
@@ -263,7 +267,8 @@ fn a_provider_that_chooses_itself_is_left_alone_while_somebody_is_protected() {
         ",
         expect![[r#"
             info: workload: 1 workers are too many and may not go [target_held]
-            i1: running stays, protected, or not ours to judge
+            i1: running stays, whoever asked for workers wants this one kept
+            i2: running stays, one of the number of workers that is aimed for
         "#]],
     );
 }
@@ -284,6 +289,7 @@ fn a_provider_that_cannot_be_listed_holds_its_own() {
             i2: running -> terminating for surplus [removed_surplus]
             error: provider p: provider p: no (transient) [held_provider_failure]
             info: workload: 1 workers are too many and may not go [target_held]
+            i1: running stays, protected, or not ours to judge
         "#]],
     );
     check(
@@ -316,6 +322,7 @@ fn before_the_first_wish() {
         expect![[r#"
             new2: new queued in a [launch_min]
             new2: queued -> requested [launch_turn]
+            i1: running stays, one of the number of workers that is aimed for
         "#]],
     );
 }

@@ -123,20 +123,25 @@ impl Hands {
         }
     }
 
-    /// Removes leases of nodes that are gone since long.
-    pub(super) async fn sweep(&self, there: &BTreeSet<String>) -> Result<(), Error> {
+    /// Removes leases of nodes that are gone since long; the answer is the nodes that went not long ago.
+    pub(super) async fn sweep(&self) -> Result<Vec<String>, Error> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), LEASES);
         let ours = ListParams::default().labels(&format!("{SITE}={}", self.site));
-        let now = node::now();
-        for lease in leases.list(&ours).await? {
+        // Leases first: a node that comes in between is seen to be there.
+        let list = leases.list(&ours).await?;
+        let there = Api::<Node>::all(self.client.clone()).list_metadata(&ours).await?;
+        let there: BTreeSet<_> = there.items.iter().map(ResourceExt::name_any).collect();
+        let (now, mut gone) = (node::now(), Vec::new());
+        for lease in list.items.iter().filter(|lease| !there.contains(&lease.name_any())) {
             let renewed = lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref());
             let renewed = renewed.map_or(0, |time| u64::try_from(time.0.as_millisecond()).unwrap_or(0));
-            let name = lease.name_any();
-            if !there.contains(&name) && now.since(Timestamp(renewed)) > KEPT {
-                gone_is_fine(leases.delete(&name, &DeleteParams::default()).await)?;
+            if now.since(Timestamp(renewed)) > KEPT {
+                gone_is_fine(leases.delete(&lease.name_any(), &DeleteParams::default()).await)?;
+            } else {
+                gone.push(lease.name_any());
             }
         }
-        Ok(())
+        Ok(gone)
     }
 }
 

@@ -101,6 +101,7 @@ async fn run(hands: Hands) {
     let (mut listed_nodes, mut listed_pods) = (BTreeSet::new(), BTreeSet::new());
     let mut sweep = tokio::time::interval(SWEEP);
     let mut requests: JoinSet<(Key, Action, Result<(), kube::Error>)> = JoinSet::new();
+    let mut sweeping: JoinSet<Result<Vec<String>, kube::Error>> = JoinSet::new();
     loop {
         let wait = start_what_is_due(&hands, &world, &mut agenda, &mut requests);
         let touched = tokio::select! {
@@ -111,14 +112,18 @@ async fn run(hands: Hands) {
             Some(event) = nodes.next() => see_nodes(&mut world, &mut agenda, &mut listed_nodes, event),
             Some(event) = pods.next() => see_pods(&mut world, &mut agenda, &mut listed_pods, event),
             _ = sweep.tick() => {
-                let (hands, there) = (hands.clone(), world.node_names());
-                tokio::spawn(async move {
-                    if let Err(error) = hands.sweep(&there).await {
-                        tracing::debug!(%error, "old leases stay until the next sweep");
-                    }
-                });
+                let hands = hands.clone();
+                sweeping.spawn(async move { hands.sweep().await });
                 Vec::new()
             }
+            Some(swept) = sweeping.join_next(), if !sweeping.is_empty() => match swept {
+                Ok(Ok(gone)) => world.remember(gone, now()),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "old leases stay until the next sweep");
+                    Vec::new()
+                }
+                Err(error) => { tracing::error!(%error, "a sweep broke"); Vec::new() }
+            },
             () = tokio::time::sleep(wait) => Vec::new(),
         };
         for key in touched {

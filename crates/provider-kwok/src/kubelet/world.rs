@@ -108,6 +108,16 @@ impl World {
         std::iter::once(Key::Node(name.to_owned())).chain(pods).collect()
     }
 
+    /// Nodes of ours went while nobody watched, as their leases say.
+    pub(crate) fn remember(&mut self, gone: Vec<String>, now: Timestamp) -> Vec<Key> {
+        let mut again = Vec::new();
+        for name in gone.into_iter().filter(|name| !self.nodes.contains_key(name)) {
+            again.extend(self.bound.get(&name).into_iter().flatten().cloned());
+            self.ghosts.insert(name, now);
+        }
+        again
+    }
+
     /// The nodes that are there.
     pub(crate) fn node_names(&self) -> BTreeSet<String> {
         self.nodes.keys().cloned().collect()
@@ -116,25 +126,21 @@ impl World {
     /// Takes a pod in; those of other nodes do not matter.
     pub(crate) fn see_pod(&mut self, pod: Pod) -> Vec<Key> {
         let key = key_of(&pod);
-        let node = pod.spec.node_name.clone();
-        let new = self.bound.entry(node).or_default().insert(key.clone());
+        self.bound.entry(pod.spec.node_name.clone()).or_default().insert(key.clone());
         self.pods.insert(key.clone(), pod);
-        let _ = new;
         vec![key]
     }
 
     /// A pod is gone.
     pub(crate) fn lose_pod(&mut self, key: &Key) -> Vec<Key> {
         let Some(pod) = self.pods.remove(key) else { return Vec::new() };
-        let node = pod.spec.node_name;
-        if let Some(bound) = self.bound.get_mut(&node) {
+        if let Some(bound) = self.bound.get_mut(&pod.spec.node_name) {
             bound.remove(key);
             if bound.is_empty() {
-                self.bound.remove(&node);
+                self.bound.remove(&pod.spec.node_name);
             }
         }
-        // Perhaps it was the last one that a node waited for.
-        vec![Key::Node(node)]
+        vec![key.clone()]
     }
 
     /// The pods that are there.
@@ -172,10 +178,8 @@ impl World {
             return self.unburied.contains(name).then_some((Timestamp(0), Action::Bury));
         };
         if machine.ended {
-            // A pod that is on its way out for good, and held by somebody's finalizer, is not waited for.
-            let leaving = |pod: &Pod| pod.is_over() && pod.meta().deletion_grace_period_seconds == Some(0);
-            let mut pods = self.bound.get(name).into_iter().flatten().filter_map(|key| self.pods.get(key));
-            return pods.all(leaving).then_some((Timestamp(0), Action::End));
+            // Before its pods: as long as it is there, the scheduler would give it more.
+            return Some((Timestamp(0), Action::End));
         }
         if machine.dead || machine.behaviour.never_ready {
             return None;

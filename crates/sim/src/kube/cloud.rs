@@ -2,7 +2,7 @@
 
 use ostler_model::{
     CloudId, CloudInstance, CloudPhase, FailureClass, InstanceId, LaunchToken, Millis, NodeKind, Pool,
-    PoolId, Timestamp, WorkloadId,
+    PoolId, Resources, Timestamp, WorkloadId,
 };
 use std::collections::BTreeMap;
 
@@ -17,11 +17,13 @@ pub struct Habits {
     pub refuse: Option<FailureClass>,
     /// Launches are refused once there are so many machines.
     pub stock: Option<usize>,
+    /// What nodes let pods use, where that is not what the pool says.
+    pub allocatable: Option<Resources>,
 }
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { boot: Millis::secs(60), never_ready: false, refuse: None, stock: None }
+        Self { boot: Millis::secs(60), never_ready: false, refuse: None, stock: None, allocatable: None }
     }
 }
 
@@ -89,6 +91,16 @@ impl Cloud {
 
     pub(crate) fn terminate(&mut self, id: &CloudId) {
         self.machines.remove(id);
+    }
+
+    /// Machines.
+    pub fn len(&self) -> usize {
+        self.machines.len()
+    }
+
+    /// Is there no machine?
+    pub fn is_empty(&self) -> bool {
+        self.machines.is_empty()
     }
 
     /// Machines of a pool.

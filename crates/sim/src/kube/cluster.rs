@@ -183,7 +183,9 @@ impl VirtualCluster {
         let mut nodes = Vec::new();
         for (id, machine) in &cloud.machines {
             let Some(pool) = pools.iter().find(|pool| pool.id == machine.instance.pool) else { continue };
-            let kube = self.node(now, id.as_str(), machine.ready_at, pool);
+            let mut kube = self.node(now, id.as_str(), machine.ready_at, pool);
+            let real = cloud.habits.get(&pool.id).and_then(|habits| habits.allocatable.as_ref());
+            kube.allocatable = real.unwrap_or(&pool.resources).clone();
             nodes.push(Node {
                 id: kube.id.clone(),
                 cloud: Some(id.clone()),

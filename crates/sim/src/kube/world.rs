@@ -32,6 +32,8 @@ pub struct KubeWorld {
     pub last: Option<Plan>,
     /// What happened, a line each.
     pub log: Vec<String>,
+    /// What plans said, a line each.
+    pub said: Vec<String>,
     /// The most that all machines together ever cost.
     pub dearest: Price,
     reports: Vec<EffectReport>,
@@ -76,6 +78,7 @@ impl KubeWorld {
             memory: Memory::default(),
             last: None,
             log: Vec::new(),
+            said: Vec::new(),
             dearest: Price::ZERO,
             reports: Vec::new(),
             done: BTreeMap::new(),
@@ -208,6 +211,7 @@ impl KubeWorld {
             let at = self.now.since(Timestamp(1_000_000_000));
             self.log.push(format!("{at} {} {event}: {}", step.pool, step.reason));
         }
+        self.said.extend(planned.notes.iter().map(|note| note.reason.to_string()));
         for record in &planned.changed {
             self.records.insert(record.id().clone(), record.clone());
         }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 
 /// A server is ready within this time, on a loaded machine too.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(25);
 /// Directories of control planes begin so; then comes the process that owns it.
 const PREFIX: &str = "ostler-lab-";
@@ -106,6 +106,24 @@ impl Lab {
         command.stdin(Stdio::null()).output().expect("kubectl can be started")
     }
 
+    /// What the scheduler or the controllers count (`/metrics`), as an administrator sees it.
+    pub async fn metrics(&self, component: Component) -> Result<String, kube::Error> {
+        let port = match component {
+            Component::Etcd => self.ports.etcd,
+            Component::ApiServer => self.ports.api,
+            Component::Scheduler => self.ports.scheduler,
+            Component::ControllerManager => self.ports.controllers,
+        };
+        let file = Kubeconfig::read_from(&self.admin).expect("a kubeconfig");
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await;
+        let mut config = config.expect("a good kubeconfig");
+        config.cluster_url = format!("https://127.0.0.1:{port}").parse().expect("an address");
+        // Each makes a certificate of its own when it starts.
+        config.accept_invalid_certs = true;
+        let request = http::Request::get("/metrics").body(Vec::new()).expect("a request");
+        Client::try_from(config)?.request_text(request).await
+    }
+
     /// Where its servers write their logs.
     pub fn directory(&self) -> &Path {
         &self.dir
@@ -173,7 +191,8 @@ impl Lab {
                     last_lines(&self.log(*component))
                 );
             }
-            assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}");
+            let said = || last_lines(&self.log(Component::ApiServer));
+            assert!(Instant::now() < deadline, "waited {PATIENCE:?} for {what}; it says:\n{}", said());
             tokio::time::sleep(PAUSE).await;
         }
     }

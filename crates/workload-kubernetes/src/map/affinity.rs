@@ -71,8 +71,8 @@ pub(super) fn daemon_tolerations(host_network: bool) -> impl Iterator<Item = Tol
 
 // ---- ports ----
 
-/// Ports of the host that the pod takes: of its containers and sidecars. `template`: with host networking every
-/// port of a container is one of the host, which the API server writes down for pods only.
+/// Ports of the host that the pod takes: of its containers and sidecars. `template`: with host networking
+/// every port of a container is one of the host, which the API server writes down for pods only.
 pub(super) fn ports(spec: &core::PodSpec, template: bool) -> Vec<HostPort> {
     let sidecars = spec.init_containers.iter().flatten().filter(|container| restarts(container));
     let every = template && spec.host_network == Some(true);
@@ -118,7 +118,8 @@ pub(super) fn affinity(from: core::Affinity, template: bool, into: &mut PodSpec,
     into.anti_affinity = terms(apart);
 }
 
-/// `labels` are those of a pod that is yet to be made: the API server merges them into its terms when it is.
+/// `labels` are those of a pod that is yet to be made: the API server merges them into its terms when it
+/// is.
 fn pod_term(
     term: core::PodAffinityTerm,
     own: &Arc<str>,
@@ -151,7 +152,8 @@ fn merge(selector: &mut LabelSelector, keys: Option<&[String]>, operator: LabelO
 
 // ---- spread ----
 
-/// How evenly the pod's like must lie. `matchLabelKeys` are merged here for every pod, as the scheduler does it too.
+/// How evenly the pod's like must lie. `matchLabelKeys` are merged here for every pod, as the scheduler
+/// does it too.
 pub(super) fn spread(
     list: Option<Vec<core::TopologySpreadConstraint>>,
     labels: &Labels,

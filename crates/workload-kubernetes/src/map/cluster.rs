@@ -59,8 +59,8 @@ pub struct Facts {
     pub scalables: BTreeMap<ScalableRef, Arc<ScalableFacts>>,
 }
 
-/// One look. `idle_since` tells since when nodes have nothing to do, as far as it is known; the version and the
-/// session are left to the caller.
+/// One look. `idle_since` tells since when nodes have nothing to do, as far as it is known; the version and
+/// the session are left to the caller.
 pub fn workload_state(
     facts: &Facts,
     idle_since: &BTreeMap<NodeId, Timestamp>,
@@ -130,7 +130,8 @@ struct Places {
     headroom: Vec<Headroom>,
 }
 
-/// Specs on their way to the list. Pods of one origin share a spec in memory, so most are told apart by address.
+/// Specs on their way to the list. Pods of one origin share a spec in memory, so most are told apart by
+/// address.
 #[derive(Default)]
 struct Specs {
     all: Vec<Arc<PodSpec>>,
@@ -198,8 +199,8 @@ impl Specs {
         last
     }
 
-    /// The list in its order, each spec once, and the place of each. Labels that no selector asks for are left out:
-    /// pods that differ in nothing else (their names, say) are equal to the scheduler.
+    /// The list in its order, each spec once, and the place of each. Labels that no selector asks for are
+    /// left out: pods that differ in nothing else (their names, say) are equal to the scheduler.
     fn placed(self, mut asked: BTreeSet<Arc<str>>) -> (Vec<PodSpec>, Vec<u32>) {
         self.all.iter().for_each(|spec| asked_by(spec, &mut asked));
         let reduced: Vec<Arc<PodSpec>> = self.all.into_iter().map(|spec| reduced(spec, &asked)).collect();

@@ -1,4 +1,5 @@
-//! Between Kubernetes' words and ours. Pure. An object that makes no sense is left out and named; it costs nobody else.
+//! Between Kubernetes' words and ours. Pure. An object that makes no sense is left out and named; it costs
+//! nobody else.
 //!
 //! Two steps: each object is read once, when it changes, into the few facts that are needed (`pod`, `node`,
 //! `volume`, `policy`); a look joins the facts of all of them (`cluster`).

@@ -2,7 +2,8 @@
 
 /// The taint of a node that Ostler drains. Its value is the cause.
 pub const DRAIN_TAINT: &str = "ostler.dev/drain";
-/// The go-mark: pods are evicted from the node until this time (RFC 3339). Without it, a drain is still being checked.
+/// The go-mark: pods are evicted from the node until this time (RFC 3339). Without it, a drain is still
+/// being checked.
 pub const EVICT_UNTIL: &str = "ostler.dev/evict-until";
 /// Why the node is drained, for people.
 pub const DRAIN_REASON: &str = "ostler.dev/drain-reason";

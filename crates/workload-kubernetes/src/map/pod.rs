@@ -164,7 +164,7 @@ fn features(spec: &core::PodSpec) -> BTreeSet<Arc<str>> {
             mounts.any(|mount| mount.bind_mount_options.as_ref().is_some_and(|options| !options.is_empty())),
         ),
     ];
-    needed.into_iter().filter_map(|(name, is)| is.then(|| name.into())).collect()
+    needed.into_iter().filter(|&(_, is)| is).map(|(name, _)| name.into()).collect()
 }
 
 fn waits(meta: &ObjectMeta, spec: &core::PodSpec) -> Option<Arc<str>> {

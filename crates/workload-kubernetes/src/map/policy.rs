@@ -21,7 +21,8 @@ const ACTIVE: &str = "buffer.x-k8s.io/active-capacity";
 /// So many places one buffer may ask for; more is taken as a slip of the pen.
 const PLACES_MAX: u32 = 100_000;
 
-/// Reads a PodDisruptionBudget. One whose status is older than its spec allows nothing, as for the API server.
+/// Reads a PodDisruptionBudget. One whose status is older than its spec allows nothing, as for the API
+/// server.
 pub fn budget(object: Value) -> Result<Budget, String> {
     let policy::PodDisruptionBudget { metadata, spec, status } = typed(object)?;
     let (namespace, name) = (namespace_of(&metadata), name_of(&metadata)?);
@@ -205,8 +206,8 @@ pub fn buffer(object: Value) -> Result<Option<BufferFacts>, String> {
 }
 
 impl BufferFacts {
-    /// How many places of this spec it asks for, if its thing has so many replicas. The larger of the number and the
-    /// percentage; without either, as many as the limits allow; never more than these.
+    /// How many places of this spec it asks for, if its thing has so many replicas. The larger of the
+    /// number and the percentage; without either, as many as the limits allow; never more than these.
     pub(super) fn count(&self, spec: &PodSpec, replicas: Option<u32>) -> u32 {
         let part = self.percent.zip(replicas).map(|(percent, of)| {
             let part = (u64::from(of) * u64::from(percent)).div_ceil(100).max(1);

@@ -1,4 +1,5 @@
-//! Kubernetes' amounts and Go's lengths of time, as integers. Finer than nano is rounded up, as the API server does.
+//! Kubernetes' amounts and Go's lengths of time, as integers. Finer than nano is rounded up, as the API
+//! server does.
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use ostler_model::{Millis, Quantity, Resources};
@@ -112,7 +113,8 @@ pub(crate) fn largest(most: &mut Amounts, other: &Amounts) {
     }
 }
 
-/// As the scheduler counts: CPU up to thousandths, everything else up to whole units; what it does not count is out.
+/// As the scheduler counts: CPU up to thousandths, everything else up to whole units; what it does not
+/// count is out.
 pub(crate) fn counted(amounts: &Amounts) -> Resources {
     let counted = amounts.iter().filter(|(name, _)| is_counted(name));
     counted.map(|(name, &value)| (name.as_str(), rounded(name, value))).collect()

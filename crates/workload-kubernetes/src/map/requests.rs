@@ -1,9 +1,10 @@
 //! What a pod asks for, as the scheduler counts it.
 //!
-//! Containers add up. Init containers run one after the other before them, those that restart (sidecars) from their
-//! turn on: so each init container needs its own beside the sidecars before it, and the pod needs the most of all
-//! that. Requests of the whole pod replace the sum, the overhead comes on top. A pod that has a node is counted by
-//! the most of what it asks for, what it was given and what it has (resizing in place).
+//! Containers add up. Init containers run one after the other before them, those that restart (sidecars)
+//! from their turn on: so each init container needs its own beside the sidecars before it, and the pod
+//! needs the most of all that. Requests of the whole pod replace the sum, the overhead comes on top. A pod
+//! that has a node is counted by the most of what it asks for, what it was given and what it has (resizing
+//! in place).
 
 use super::quantity::{Amounts, add, amounts, counted, largest};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodSpec, PodStatus, ResourceRequirements};

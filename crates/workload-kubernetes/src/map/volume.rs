@@ -1,5 +1,5 @@
-//! Volumes: claims, volumes, their classes, and what each node can attach. What a claim means for the place of a pod
-//! is worked out when the facts are joined.
+//! Volumes: claims, volumes, their classes, and what each node can attach. What a claim means for the place
+//! of a pod is worked out when the facts are joined.
 
 use super::pod::Claim;
 use super::quantity::{amounts, nanos};
@@ -173,8 +173,8 @@ fn requirement(label: &str, operator: NodeOperator, values: &[Arc<str>]) -> Node
     NodeRequirement { field: Field::Label(label.into()), operator, values: values.to_vec() }
 }
 
-/// Labels of a volume that name its zone and region (several are divided by `__`): the node must have the same, or
-/// no such label at all, as in a cluster of one zone.
+/// Labels of a volume that name its zone and region (several are divided by `__`): the node must have the
+/// same, or no such label at all, as in a cluster of one zone.
 fn zones(meta: &ObjectMeta) -> Option<NodeSelector> {
     let labels = meta.labels.as_ref()?;
     let mut terms = vec![Vec::new()];
@@ -299,7 +299,7 @@ impl Volumes<'_> {
             },
             Some(volume) => missing(format!("is not bound to its volume {volume} yet")),
             None => match self.classes.get("", &facts.class) {
-                Some(class) if class.waits => self.to_be_made(name, facts, class),
+                Some(class) if class.waits => self.waiting(name, facts, class),
                 _ => missing("is not bound yet".to_owned()),
             },
         }
@@ -342,7 +342,7 @@ impl Volumes<'_> {
     }
 
     /// A claim that waits for its pod: one of the free volumes that would do, or one that the class makes.
-    fn to_be_made(
+    fn waiting(
         &self,
         name: Arc<str>,
         facts: &ClaimFacts,

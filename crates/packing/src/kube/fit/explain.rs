@@ -13,8 +13,8 @@ pub(super) fn unfit(ledger: &Ledger<'_>, number: u32, node: NodeIx, no: No) -> U
     };
     let topology = |label: Option<&str>| label.unwrap_or_default().to_string();
     match no {
-        No::NoSpec => Unfit::CannotJudge { what: "a pod whose spec is not known".into() },
-        No::NoNode => Unfit::CannotJudge { what: "a node that is not there".into() },
+        No::UnknownSpec => Unfit::CannotJudge { what: "a pod whose spec is not known".into() },
+        No::UnknownNode => Unfit::CannotJudge { what: "a node that is not there".into() },
         No::Unjudged => Unfit::CannotJudge { what: spec.unjudged.as_deref().unwrap_or_default().into() },
         No::Unschedulable => Unfit::Unschedulable,
         No::Taint => Unfit::Taint { taint: taint(ledger, spec, node) },

@@ -31,8 +31,8 @@ struct Question<'q, 'a> {
 /// Why not, in numbers: places in lists of the spec or the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum No {
-    NoSpec,
-    NoNode,
+    UnknownSpec,
+    UnknownNode,
     Unjudged,
     VolumeMissing(usize),
     Unschedulable,
@@ -85,8 +85,10 @@ impl<'a> Ledger<'a> {
     }
 
     fn question(&self, number: u32, at: NodeIx) -> Result<Question<'_, 'a>, No> {
-        let (Some(spec), Some(kind)) = (self.spec(number), self.kind(number)) else { return Err(No::NoSpec) };
-        let node = self.at(at).ok_or(No::NoNode)?;
+        let (Some(spec), Some(kind)) = (self.spec(number), self.kind(number)) else {
+            return Err(No::UnknownSpec);
+        };
+        let node = self.at(at).ok_or(No::UnknownNode)?;
         Ok(Question { ledger: self, spec, number, kind, node, at, with_nominated: false })
     }
 

@@ -98,7 +98,8 @@ fn when_a_node_counts_as_up() {
         h-taint-of-a-peer NotReady
         i-taint-to-stay Idle
         j-cordoned Idle
-    "#]].assert_eq(&(seen.join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(seen.join("\n") + "\n"));
 }
 
 #[test]
@@ -125,7 +126,8 @@ fn who_holds_a_node() {
         d Some("annotation karpenter.sh/do-not-disrupt")
         e Some("annotation ostler.dev/scale-down-disabled")
         f Some("another autoscaler removes it (taint ToBeDeletedByClusterAutoscaler)")
-    "#]].assert_eq(&(seen.join("\n") + "\n"));
+    "#]]
+    .assert_eq(&(seen.join("\n") + "\n"));
 }
 
 #[test]

@@ -97,7 +97,8 @@ status: {observedGeneration: 1, disruptionsAllowed: 1, currentHealthy: 1, desire
 
 #[test]
 fn init_containers_sidecars_and_overhead() {
-    // start: sidecar 100m, then 1 + 100m, then the next sidecar 200m more; running: 500m + 300m; so 1.1 CPU, + 0.25.
+    // start: sidecar 100m, then 1 + 100m, then the next sidecar 200m more; running: 500m + 300m; so 1.1
+    // CPU, + 0.25.
     check(
         r#"
 kind: Pod
@@ -320,70 +321,72 @@ kind: Pod
 metadata:
   name: a-forbidden
   annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
 metadata:
   name: b-allowed
   annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: "true"}
-spec: {nodeName: n, containers: [{name: c}], volumes: [{name: tmp, emptyDir: {}}]}
+spec: {nodeName: n1, containers: [{name: c}], volumes: [{name: tmp, emptyDir: {}}]}
 ---
 kind: Pod
 metadata:
   name: c-completes
   annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: on-completion}
-spec: {nodeName: n, terminationGracePeriodSeconds: 3600, containers: [{name: c}]}
+spec: {nodeName: n1, terminationGracePeriodSeconds: 3600, containers: [{name: c}]}
 ---
 kind: Pod
 metadata: {name: d-karpenter, annotations: {karpenter.sh/do-not-disrupt: "true"}}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
 metadata: {name: e-for-a-while, creationTimestamp: "2026-01-01T00:00:00Z", annotations: {karpenter.sh/do-not-disrupt: 15m}}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 status: {phase: Running, startTime: "2026-01-01T00:01:00Z"}
 ---
 kind: Pod
 metadata: {name: f-ours, annotations: {ostler.dev/safe-to-evict: "true", cluster-autoscaler.kubernetes.io/safe-to-evict: "false"}}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
 metadata: {name: g-storage, annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: "cache, tmp"}}
-spec: {nodeName: n, containers: [{name: c}], volumes: [{name: cache, emptyDir: {}}, {name: host, hostPath: {path: /x}}]}
+spec: {nodeName: n1, containers: [{name: c}], volumes: [{name: cache, emptyDir: {}}, {name: host, hostPath: {path: /x}}]}
 ---
 kind: Pod
 metadata: {name: h-given-up, annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: "cache,tmp"}}
-spec: {nodeName: n, containers: [{name: c}], volumes: [{name: cache, emptyDir: {}}, {name: mem, emptyDir: {medium: Memory}}]}
+spec: {nodeName: n1, containers: [{name: c}], volumes: [{name: cache, emptyDir: {}}, {name: mem, emptyDir: {medium: Memory}}]}
 ---
 kind: Pod
 metadata: {name: i-job, ownerReferences: [{kind: Job, apiVersion: batch/v1, name: j, uid: u, controller: true}]}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
 metadata: {name: j-not-a-controller, ownerReferences: [{kind: ConfigMap, apiVersion: v1, name: j, uid: u}]}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
 metadata: {name: k-leaving, deletionTimestamp: "2026-01-01T00:09:00Z"}
-spec: {nodeName: n, containers: [{name: c}]}
+spec: {nodeName: n1, containers: [{name: c}]}
 ---
 kind: Pod
-metadata: {name: kube-proxy-n, namespace: kube-system, annotations: {kubernetes.io/config.mirror: abc, kubernetes.io/config.source: file}}
-spec: {nodeName: n, containers: [{name: c}]}
+metadata: {name: kube-proxy-n1, namespace: kube-system, annotations: {kubernetes.io/config.mirror: abc, kubernetes.io/config.source: file}}
+spec: {nodeName: n1, containers: [{name: c}]}
 "#,
         &expect![[r#"
-            skipped pod a-forbidden: invalid type: boolean `false`, expected a string
-            skipped pod b-allowed: invalid type: boolean `false`, expected a string
-            skipped pod c-completes: invalid type: boolean `false`, expected a string
-            skipped pod d-karpenter: invalid type: boolean `false`, expected a string
-            skipped pod e-for-a-while: invalid type: boolean `false`, expected a string
-            skipped pod f-ours: invalid type: boolean `false`, expected a string
-            skipped pod g-storage: invalid type: boolean `false`, expected a string
-            skipped pod h-given-up: invalid type: boolean `false`, expected a string
-            skipped pod i-job: invalid type: boolean `false`, expected a string
-            skipped pod j-not-a-controller: invalid type: boolean `false`, expected a string
-            skipped pod k-leaving: invalid type: boolean `false`, expected a string
-            skipped pod kube-system/kube-proxy-n: invalid type: boolean `false`, expected a string
+            spec 0 {requests: {pods: 1}, scheduler: default-scheduler}
+            spec 1 {namespace: kube-system, requests: {pods: 1}, scheduler: default-scheduler}
+            pod {eviction: {grace: 30000}, name: a-forbidden, node: n1}
+            pod {eviction: {grace: 30000, local_storage: yes, safe: yes}, name: b-allowed, node: n1}
+            pod {eviction: {grace: 3600000, on_completion: yes}, name: c-completes, node: n1}
+            pod {eviction: {grace: 30000}, name: d-karpenter, node: n1}
+            pod {created_at: 1767225600000, eviction: {grace: 30000, not_before: 1767226560000}, name: e-for-a-while, node: n1}
+            pod {eviction: {grace: 30000, safe: yes}, name: f-ours, node: n1}
+            pod {eviction: {grace: 30000, local_storage: yes}, name: g-storage, node: n1}
+            pod {eviction: {grace: 30000}, name: h-given-up, node: n1}
+            pod {eviction: {grace: 30000}, name: i-job, node: n1, owner: {kind: Job, name: j, uid: u}}
+            pod {eviction: {grace: 30000}, name: j-not-a-controller, node: n1}
+            pod {eviction: {grace: 30000}, name: k-leaving, node: n1, terminating: yes}
+            pod {eviction: {grace: 30000}, name: kube-proxy-n1, node: n1, owner: {kind: Node, name: n1}, spec: 1}
         "#]],
     );
 }

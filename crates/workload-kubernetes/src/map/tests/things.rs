@@ -9,7 +9,7 @@ fn budgets() {
         r#"
 kind: PodDisruptionBudget
 metadata: {name: a, namespace: default, generation: 2}
-spec: {selector: {matchExpressions: [{key: app, operator: In, values: [x, y]}]}, minAvailable: 1}
+spec: {selector: {matchExpressions: [{key: app, operator: In, values: [x, z]}]}, minAvailable: 1}
 status: {observedGeneration: 2, disruptionsAllowed: 3, currentHealthy: 4, desiredHealthy: 1, expectedPods: 4}
 ---
 kind: PodDisruptionBudget
@@ -22,9 +22,9 @@ metadata: {name: c-new, namespace: default, generation: 1}
 spec: {maxUnavailable: 50%}
 "#,
         &expect![[r#"
+            budget {allowed: 3, name: a, namespace: default, selector: {requirements: [{key: app, operator: in, values: [x, z]}]}}
             budget {name: b-stale, namespace: default}
             budget {name: c-new, namespace: default}
-            skipped PodDisruptionBudget default/a: invalid type: boolean `true`, expected a string
         "#]],
     );
 }
@@ -64,7 +64,7 @@ spec:
 ---
 kind: Pod
 metadata: {name: of-a-class-1, namespace: kube-system, ownerReferences: [{kind: DaemonSet, apiVersion: apps/v1, name: of-a-class, uid: d3, controller: true}]}
-spec: {nodeName: n, priority: 5000, containers: [{name: c}]}
+spec: {nodeName: n1, priority: 5000, containers: [{name: c}]}
 ---
 kind: DaemonSet
 metadata: {name: leaving, namespace: kube-system, uid: d4, deletionTimestamp: "2026-01-01T00:00:00Z"}
@@ -75,13 +75,14 @@ spec:
     spec: {containers: [{name: c}]}
 "#,
         &expect![[r#"
-            spec 0 {namespace: kube-system, requests: {pods: 1}, scheduler: default-scheduler, tolerations: [{effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
-            spec 1 {namespace: kube-system, priority: 2000001000, requests: {pods: 1}, scheduler: default-scheduler, tolerations: [{effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
-            spec 2 {namespace: monitoring, node_selector: {kubernetes.io/os: linux}, ports: [{port: 9100, protocol: tcp}], requests: {cpu: 0.05, memory: 67108864, pods: 1}, scheduler: default-scheduler, tolerations: [-, {effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_schedule, key: node.kubernetes.io/network-unavailable}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
-            daemon {name: kube-system/critical, spec: 1}
-            daemon {name: kube-system/of-a-class}
-            daemon {name: monitoring/node-exporter, spec: 2}
-            skipped pod kube-system/of-a-class-1: invalid type: boolean `false`, expected a string
+            spec 0 {namespace: kube-system, priority: 5000, requests: {pods: 1}, scheduler: default-scheduler}
+            spec 1 {namespace: kube-system, priority: 5000, requests: {pods: 1}, scheduler: default-scheduler, tolerations: [{effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
+            spec 2 {namespace: kube-system, priority: 2000001000, requests: {pods: 1}, scheduler: default-scheduler, tolerations: [{effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
+            spec 3 {namespace: monitoring, node_selector: {kubernetes.io/os: linux}, ports: [{port: 9100, protocol: tcp}], requests: {cpu: 0.05, memory: 67108864, pods: 1}, scheduler: default-scheduler, tolerations: [-, {effect: no_schedule, key: node.kubernetes.io/disk-pressure}, {effect: no_schedule, key: node.kubernetes.io/memory-pressure}, {effect: no_schedule, key: node.kubernetes.io/network-unavailable}, {effect: no_execute, key: node.kubernetes.io/not-ready}, {effect: no_schedule, key: node.kubernetes.io/pid-pressure}, {effect: no_execute, key: node.kubernetes.io/unreachable}, {effect: no_schedule, key: node.kubernetes.io/unschedulable}]}
+            pod {eviction: {grace: 30000}, name: of-a-class-1, node: n1, owner: {kind: DaemonSet, name: of-a-class, uid: d3}}
+            daemon {name: kube-system/critical, spec: 2}
+            daemon {name: kube-system/of-a-class, spec: 1}
+            daemon {name: monitoring/node-exporter, spec: 3}
         "#]],
     );
 }

@@ -89,7 +89,7 @@ fn bound_where_its_zone_says() {
         BOUND,
         "volumeName: pv-ebs, accessModes: [ReadWriteOncePod], storageClassName: fast",
         &expect![[r#"
-            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, exclusive: yes, nodes: [{requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a]}]}, {requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}, {field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: ebs.csi.aws.com^vol-1}}]}
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, exclusive: yes, nodes: [{requirements: [{field: {label: topology.ebs.csi.aws.com/zone}, operator: in, values: [a]}]}], volume: ebs.csi.aws.com^vol-1}}, {zone: {nodes: [{requirements: [{field: {label: topology.kubernetes.io/zone}, operator: in, values: [a]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: ebs.csi.aws.com^vol-1}}]}
             pod {eviction: {grace: 30000}, name: p}
         "#]],
     );
@@ -97,42 +97,62 @@ fn bound_where_its_zone_says() {
 
 #[test]
 fn bound_with_labels_of_before() {
-    check(BOUND, "volumeName: pv-old, storageClassName: ''", &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, nodes: [{requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: pv-old}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    check(
+        BOUND,
+        "volumeName: pv-old, storageClassName: ''",
+        &expect![[r#"
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, volume: pv-old}}, {zone: {nodes: [{requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}]}, {requirements: [{field: {label: failure-domain.beta.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: failure-domain.beta.kubernetes.io/region}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/zone}, operator: does_not_exist}, {field: {label: topology.kubernetes.io/region}, operator: does_not_exist}]}], volume: pv-old}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
+    );
 }
 
 #[test]
 fn bound_and_reached_from_everywhere() {
-    check(BOUND, "volumeName: pv-nfs", &expect![[r#"
+    check(
+        BOUND,
+        "volumeName: pv-nfs",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {volume: pv-nfs}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn made_where_the_class_allows() {
-    check("", "storageClassName: fast, resources: {requests: {storage: 1Gi}}", &expect![[r#"
+    check(
+        "",
+        "storageClassName: fast, resources: {requests: {storage: 1Gi}}",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: ebs.csi.aws.com, nodes: [{requirements: [{field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}]}]}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn made_anywhere() {
-    check("", "storageClassName: anywhere", &expect![[r#"
+    check(
+        "",
+        "storageClassName: anywhere",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: pd.csi.storage.gke.io}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn made_where_the_scheduler_has_chosen() {
-    check("annotations: {volume.kubernetes.io/selected-node: n7}", "storageClassName: fast", &expect![[r#"
+    check(
+        "annotations: {volume.kubernetes.io/selected-node: n7}",
+        "storageClassName: fast",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: ebs.csi.aws.com, nodes: [{requirements: [{field: {label: topology.kubernetes.io/zone}, operator: in, values: [a, b]}, {field: name, operator: in, values: [n7]}]}]}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -153,34 +173,58 @@ fn by_hand_where_one_is_free_that_would_do() {
             pod {eviction: {grace: 30000}, name: p}
         "#]],
     );
-    check("", "storageClassName: local, resources: {requests: {storage: 2Ti}}", &expect![[r#"
+    check(
+        "",
+        "storageClassName: local, resources: {requests: {storage: 2Ti}}",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c finds no free volume, and its class makes none}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_somebody_must_act_on() {
-    check("", "storageClassName: at-once", &expect![[r#"
+    check(
+        "",
+        "storageClassName: at-once",
+        &expect![[r#"
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: nfs.csi.k8s.io}}, {missing: {what: claim default/c is not bound yet}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
+    );
+    check(
+        "",
+        "storageClassName: gone",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is not bound yet}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
-    check("", "storageClassName: gone", &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is not bound yet}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]]);
-    check("", "volumeName: pv-ebs, storageClassName: fast", &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is not bound to its volume pv-ebs yet}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]]);
-    check(BOUND, "volumeName: pv-gone", &expect![[r#"
+    "#]],
+    );
+    check(
+        "",
+        "volumeName: pv-ebs, storageClassName: fast",
+        &expect![[r#"
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{bound: {driver: ebs.csi.aws.com, volume: ebs.csi.aws.com^vol-1}}, {missing: {what: claim default/c is not bound to its volume pv-ebs yet}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
+    );
+    check(
+        BOUND,
+        "volumeName: pv-gone",
+        &expect![[r#"
         spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is bound to the volume pv-gone, which is not there}}]}
         pod {eviction: {grace: 30000}, name: p}
-    "#]]);
-    check("deletionTimestamp: '2026-01-01T00:00:00Z'", "storageClassName: fast", &expect![[r#"
-        spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{missing: {what: claim default/c is being deleted, or its volume is lost}}]}
-        pod {eviction: {grace: 30000}, name: p}
-    "#]]);
+    "#]],
+    );
+    check(
+        "deletionTimestamp: '2026-01-01T00:00:00Z'",
+        "storageClassName: fast",
+        &expect![[r#"
+            spec 0 {namespace: default, requests: {pods: 1}, scheduler: default-scheduler, volumes: [{unbound: {claim: default/c, driver: ebs.csi.aws.com}}, {missing: {what: claim default/c is being deleted, or its volume is lost}}]}
+            pod {eviction: {grace: 30000}, name: p}
+        "#]],
+    );
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! Kubernetes clusters, and the providers that only they have, as the configuration names them.
+
+use crate::clock::duration;
+use crate::error::DaemonError;
+use crate::rim::Connected;
+use ostler_config::{
+    Configuration, ExternalGrpcConfig, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind,
+};
+use ostler_model::ProviderId;
+use ostler_provider::Provider;
+use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Group, Tls, group_of};
+use ostler_provider_kwok::{KwokConfig, KwokProvider};
+use ostler_workload_kubernetes::lease::{Held, Lease};
+use ostler_workload_kubernetes::{Config, KubernetesWorkload, Promise};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn workload(config: &WorkloadConfig, kind: &KubernetesConfig) -> Result<Connected, DaemonError> {
+    let started = KubernetesWorkload::start(client(config, kind));
+    let workload = started.map_err(|error| DaemonError::Rim(format!("workload {}: {error}", config.id)))?;
+    Ok(Connected {
+        workload: Arc::new(workload),
+        kind: "kubernetes",
+        environment: BTreeMap::new(),
+        name_variable: None,
+    })
+}
+
+fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
+    let promise = |pool: &ostler_config::PoolConfig| {
+        let node = pool.pool.node.as_deref();
+        let promise = Promise {
+            resources: pool.pool.resources.clone(),
+            startup_taints: node.map(|node| node.startup_taints.clone()).unwrap_or_default(),
+        };
+        (pool.pool.id.clone(), promise)
+    };
+    let kube = config.policy.kube.as_deref().cloned().unwrap_or_default();
+    Config {
+        kubeconfig: kind.connection.kubeconfig.clone(),
+        context: kind.connection.context.clone(),
+        namespace: kind.namespace.clone(),
+        settle: duration(kind.settle),
+        drain_timeout: duration(config.policy.drain_grace),
+        batch_idle: duration(kind.batch_idle),
+        batch_max: duration(kind.batch_max),
+        rules: kube.drain,
+        pools: config.pools.iter().map(promise).collect(),
+        ..Config::default()
+    }
+}
+
+/// Simulated nodes; the provider's name tells those of two providers in one cluster apart.
+pub(crate) fn kwok(id: &ProviderId, connection: &KubeConnection) -> Result<Arc<dyn Provider>, DaemonError> {
+    let config = KwokConfig {
+        site: id.to_string(),
+        kubeconfig: connection.kubeconfig.clone(),
+        context: connection.context.clone(),
+    };
+    let opened = wait_here(KwokProvider::open(config));
+    Ok(Arc::new(opened.map_err(|error| DaemonError::Rim(format!("provider {id}: {error}")))?))
+}
+
+/// Connecting is async in the client's library, though it waits for nothing but a file; here nobody is.
+fn wait_here<T>(future: impl Future<Output = T>) -> T {
+    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(future))
+}
+
+/// Waits until this Ostler leads by every Lease that the configuration names. The store is opened only then, so its
+/// term, which fences every commit, is newer than that of every leader before.
+///
+/// # Errors
+/// [`DaemonError::Rim`] if a Lease cannot be had by waiting: no rights, no namespace.
+pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonError> {
+    let mut held = Vec::new();
+    for workload in &configuration.workloads {
+        let WorkloadKind::Kubernetes(kind) = &workload.kind else { continue };
+        let Some(lease) = &kind.lease else { continue };
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let lease = Lease {
+            name: lease.name.clone(),
+            holder: format!("{}-{}", host.trim(), std::process::id()),
+            lasts: duration(lease.duration),
+        };
+        tracing::info!(workload = %workload.id, lease = %lease.name, "waiting to lead");
+        let got = lease.hold(&client(workload, kind)).await;
+        let got = got.map_err(|error| DaemonError::Rim(format!("workload {}: {error}", workload.id)))?;
+        tracing::info!(workload = %workload.id, term = got.term(), "leads by its lease");
+        held.push(got);
+    }
+    Ok(held)
+}
+
+/// Ends with the first Lease that is lost; never, if there is none.
+pub async fn lost(held: &[Held]) {
+    let mut losses: Vec<_> = held.iter().map(|held| Box::pin(held.lost())).collect();
+    std::future::poll_fn(|context| {
+        let gone = losses.iter_mut().any(|loss| loss.as_mut().poll(context).is_ready());
+        if gone { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+}
+
+/// Machines of a server of Cluster Autoscaler's external gRPC protocol. Which pools are whose groups is settled here:
+/// a pool that is added later needs a restart.
+pub(crate) fn external(
+    all: &Configuration,
+    id: &ProviderId,
+    config: &ExternalGrpcConfig,
+) -> Result<Arc<dyn Provider>, DaemonError> {
+    let trouble = |what: String| DaemonError::Rim(format!("provider {id}: {what}"));
+    let file = |path: &Path| {
+        std::fs::read(path).map_err(|error| trouble(format!("cannot read {}: {error}", path.display())))
+    };
+    let identity = match (&config.cert_file, &config.key_file) {
+        (Some(certificate), Some(key)) => Some((file(certificate)?, file(key)?)),
+        _ => None,
+    };
+    let tls = config.ca_file.as_deref().map(file).transpose()?.map(|ca| Tls { ca, identity });
+    let pools = all.workloads.iter().flat_map(|workload| &workload.pools);
+    let groups = pools.filter(|pool| pool.pool.provider == *id).map(|pool| {
+        Ok(Group {
+            group: group_of(&pool.pool.id, &pool.template).map_err(|error| trouble(error.to_string()))?,
+            workload: pool.pool.workload.clone(),
+            pool: pool.pool.id.clone(),
+        })
+    });
+    let groups = groups.collect::<Result<Vec<Group>, DaemonError>>()?;
+    let mut state_file = all.store.path.with_extension("").into_os_string();
+    state_file.push(format!("-{id}.json"));
+    let opened = wait_here(ExternalGrpcProvider::open(external::Config {
+        address: config.address.clone(),
+        tls,
+        timeout: duration(config.timeout),
+        state_file: state_file.into(),
+        groups,
+        timing: external::Timing::default(),
+    }));
+    Ok(Arc::new(opened.map_err(|error| trouble(error.to_string()))?))
+}

@@ -1,0 +1,328 @@
+//! One scenario: a namespace in the shared control plane, an Ostler, an eye on both, and the end of it all.
+
+use crate::make::{Deployment, Pool};
+use crate::watch::{Seen, Watch, taints};
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ServiceAccount};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::ApiResource;
+use kube::{Client, ResourceExt};
+use ostler_e2e::ostler_binary;
+use ostler_testkit::kube::Lab;
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex, MutexGuard};
+
+/// What is waited for comes within this time, on a loaded machine too.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// A cluster that has found its rest changes no node for this long.
+const REST: Duration = Duration::from_secs(3);
+
+/// One scenario at a time: an Ostler sees the whole cluster.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// See the module.
+pub(crate) struct World {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+    pub(crate) lab: &'static Lab,
+    watch: Watch,
+    dir: tempfile::TempDir,
+    api: String,
+    ostler: Option<Child>,
+    begun: Instant,
+    deployments: Vec<Deployment>,
+    cluster_objects: Vec<Value>,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl World {
+    /// A cluster without nodes, and an Ostler with these pools that runs.
+    pub(crate) async fn new(pools: &[Pool]) -> Self {
+        Self::with(pools, json!({})).await
+    }
+
+    /// The same, with more knobs of the workload.
+    pub(crate) async fn with(pools: &[Pool], knobs: Value) -> Self {
+        let mut world = Self::without_ostler(pools).await;
+        world.configure(pools, knobs);
+        world.start();
+        world
+    }
+
+    /// A cluster without nodes that nobody scales.
+    pub(crate) async fn without_ostler(pools: &[Pool]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let turn = TURN.lock().await;
+        let lab = Lab::shared().await;
+        let client = lab.client().await;
+        empty(&client).await;
+        let namespace = format!("scenario-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let bounds = pools.iter().map(|pool| (pool.name.to_owned(), pool.max)).collect();
+        let watch = Watch::start(client.clone(), bounds);
+        let dir = tempfile::tempdir().expect("a directory");
+        let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+        let api = socket.expect("a free port").to_string();
+        let world = Self {
+            client,
+            namespace,
+            lab,
+            watch,
+            dir,
+            api,
+            ostler: None,
+            begun: Instant::now(),
+            deployments: Vec::new(),
+            cluster_objects: Vec::new(),
+            _turn: turn,
+        };
+        world.make_namespace().await;
+        world
+    }
+
+    async fn make_namespace(&self) {
+        let name = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}});
+        let namespace: Namespace = serde_json::from_value(name).expect("a namespace");
+        Api::all(self.client.clone())
+            .create(&PostParams::default(), &namespace)
+            .await
+            .expect("a namespace is made");
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), &self.namespace);
+        let deadline = Instant::now() + PATIENCE;
+        while accounts.get_opt("default").await.expect("it can be asked").is_none() {
+            assert!(Instant::now() < deadline, "no account for pods");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Writes the configuration; a running Ostler reads it again when it is told to.
+    pub(crate) fn configure(&self, pools: &[Pool], knobs: Value) {
+        let pools: serde_json::Map<_, _> =
+            pools.iter().map(|pool| (pool.name.to_owned(), pool.body.clone())).collect();
+        let kubeconfig = self.lab.kubeconfig();
+        let mut workload = json!({
+            "kind": "kubernetes", "kubeconfig": kubeconfig, "namespace": self.namespace,
+            "scale_down": {"unneeded": "2s", "unready": "10s", "delay_after_add": "1s", "delay_after_failure": "2s"},
+            "drain": {"settle": "500ms", "timeout": "30s"},
+            "batch": {"idle": "200ms", "max": "2s"},
+            "launch_backoff": "2s",
+            "pools": pools,
+        });
+        for (key, value) in knobs.as_object().into_iter().flatten() {
+            match (workload[key].as_object_mut(), value.as_object()) {
+                (Some(there), Some(more)) => there.extend(more.clone()),
+                _ => workload[key] = value.clone(),
+            }
+        }
+        let all = json!({
+            "workloads": {"prod": workload},
+            "providers": {"sim": {"type": "kwok", "kubeconfig": kubeconfig}},
+            "store": {"path": "ostler.db"},
+            "api": {"listen": self.api},
+        });
+        // JSON is YAML.
+        fs::write(self.path("ostler.yaml"), format!("{all:#}\n")).expect("a configuration can be written");
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Starts Ostler.
+    pub(crate) fn start(&mut self) {
+        let log = OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log");
+        let mut command = Command::new(ostler_binary());
+        command.args(["run", "-f"]).arg(self.path("ostler.yaml")).stdin(Stdio::null()).stdout(Stdio::null());
+        self.ostler = Some(command.stderr(log).spawn().expect("Ostler starts"));
+    }
+
+    /// `kill -9` of Ostler.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.ostler.take() {
+            let _ = child.kill(); // it may have ended by itself
+            let _ = child.wait();
+        }
+    }
+
+    /// What Ostler has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+
+    /// What is there.
+    pub(crate) fn see<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
+        look(&self.watch.seen())
+    }
+
+    /// Waits until it is so. Nothing forbidden may happen meanwhile.
+    pub(crate) async fn until(&mut self, what: &str, so: impl Fn(&Seen) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.see(&so) {
+            self.still_right();
+            let ended = self.ostler.as_mut().and_then(|child| child.try_wait().expect("it can be asked"));
+            let why = if ended.is_some() { "Ostler ended" } else { "that took too long" };
+            let over = ended.is_some() || Instant::now() > deadline;
+            assert!(!over, "waiting for {what}: {why}\n{}", self.report());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.say(&format!("{what}: so"));
+    }
+
+    /// It stays so for a while.
+    pub(crate) async fn throughout(&self, span: Duration, what: &str, so: impl Fn(&Seen) -> bool) {
+        let until = Instant::now() + span;
+        while Instant::now() < until {
+            assert!(self.see(&so), "{what}: no more\n{}", self.report());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        self.say(&format!("{what}: for {span:?}"));
+    }
+
+    /// Makes or changes a Deployment.
+    pub(crate) async fn deploy(&mut self, deployment: Deployment) {
+        self.apply(deployment.object()).await;
+        self.deployments.retain(|known| known.name != deployment.name);
+        self.deployments.push(deployment);
+    }
+
+    /// Changes how many replicas there are.
+    pub(crate) async fn scale(&self, name: &str, replicas: u32) {
+        self.say(&format!("scale {name} to {replicas}"));
+        let api: Api<k8s_openapi::api::apps::v1::Deployment> =
+            Api::namespaced(self.client.clone(), &self.namespace);
+        let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+        api.patch(name, &PatchParams::default(), &patch).await.expect("it can be scaled");
+    }
+
+    /// Makes or changes any object; in this namespace if it is of one.
+    pub(crate) async fn apply(&mut self, object: Value) {
+        let text = |key: &str| object[key].as_str().expect("a text").to_owned();
+        let (version, kind, name) = (text("apiVersion"), text("kind"), object["metadata"]["name"].as_str());
+        let api = self.api_of(&version, &kind);
+        let name = name.expect("a name").to_owned();
+        let force = PatchParams::apply("scenario").force();
+        api.patch(&name, &force, &Patch::Apply(&object))
+            .await
+            .unwrap_or_else(|why| panic!("{kind} {name}: {why}"));
+        if !is_namespaced(&kind) {
+            self.cluster_objects.push(object);
+        }
+    }
+
+    fn api_of(&self, version: &str, kind: &str) -> Api<DynamicObject> {
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+        if is_namespaced(kind) {
+            Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+        } else {
+            Api::all_with(self.client.clone(), &resource)
+        }
+    }
+
+    /// Events of a reason in this namespace, as `object: message`.
+    pub(crate) async fn events(&self, reason: &str) -> Vec<String> {
+        let events: Api<Event> = Api::namespaced(self.client.clone(), &self.namespace);
+        let list =
+            events.list(&ListParams::default().fields(&format!("reason={reason}"))).await.expect("a list");
+        let line = |event: Event| {
+            let object = event.involved_object.name.unwrap_or_default();
+            format!("{object}: {}", event.message.unwrap_or_default())
+        };
+        list.items.into_iter().map(line).collect()
+    }
+
+    /// The end of a scenario: all that must be true after each. Pods of these apps cannot run.
+    pub(crate) async fn finish(mut self, hopeless: &[&str]) {
+        let names: Vec<_> = self.deployments.iter().map(|one| one.name.clone()).collect();
+        let api: Api<k8s_openapi::api::apps::v1::Deployment> =
+            Api::namespaced(self.client.clone(), &self.namespace);
+        for name in names.iter().filter(|name| !hopeless.contains(&name.as_str())) {
+            let wanted = api.get(name).await.expect("a deployment").spec.replicas.unwrap_or(1);
+            self.until(&format!("{name} has its {wanted} pods"), |seen| {
+                seen.running(name) == wanted as usize && seen.app(name).len() == wanted as usize
+            })
+            .await;
+        }
+        let rest = |seen: &Seen| seen.nodes_changed.is_none_or(|at| at.elapsed() > REST);
+        self.until("the nodes are at rest", rest).await;
+        self.still_right();
+        let crushed = self.see(Seen::crushed);
+        assert_eq!(crushed, [""; 0], "no node ends with pods on it\n{}", self.report());
+        let marked = self.see(|seen| {
+            let ours = |node: &&Node| taints(node).iter().any(|key| key.contains("ostler"));
+            seen.nodes.values().filter(ours).map(ResourceExt::name_any).collect::<Vec<_>>()
+        });
+        assert_eq!(marked, [""; 0], "no mark of a drain is left\n{}", self.report());
+        self.kill();
+        for object in std::mem::take(&mut self.cluster_objects) {
+            let text = |key: &str| object[key].as_str().expect("a text").to_owned();
+            let name = object["metadata"]["name"].as_str().expect("a name");
+            let _ =
+                self.api_of(&text("apiVersion"), &text("kind")).delete(name, &DeleteParams::default()).await;
+        }
+        self.say("done");
+    }
+
+    fn still_right(&self) {
+        let wrong = self.see(|seen| seen.wrong.clone());
+        assert_eq!(wrong, [""; 0], "what must never be\n{}", self.report());
+    }
+
+    /// What there is to say when something is wrong.
+    pub(crate) fn report(&self) -> String {
+        let log = self.log();
+        let lines: Vec<_> = log.lines().collect();
+        let tail = lines[lines.len().saturating_sub(40)..].join("\n");
+        format!("{}\n--- Ostler:\n{tail}", self.see(Seen::picture))
+    }
+
+    /// A line with the time, for whoever reads along (`--nocapture`).
+    #[allow(clippy::print_stdout, reason = "tests are read along")]
+    pub(crate) fn say(&self, text: &str) {
+        println!("{:6.1} s  {text}", self.begun.elapsed().as_secs_f32());
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn is_namespaced(kind: &str) -> bool {
+    !matches!(kind, "Node" | "PriorityClass" | "PersistentVolume" | "StorageClass" | "Namespace")
+}
+
+/// Removes all nodes, and what scenarios before left in their namespaces.
+async fn empty(client: &Client) {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let mine = |name: &str| name.starts_with("scenario-");
+    for namespace in namespaces.list(&ListParams::default()).await.expect("a list") {
+        if mine(&namespace.name_any()) && namespace.metadata.deletion_timestamp.is_none() {
+            let _ = namespaces.delete(&namespace.name_any(), &DeleteParams::default()).await;
+        }
+    }
+    let nodes: Api<Node> = Api::all(client.clone());
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let pods = Api::<Pod>::all(client.clone()).list(&ListParams::default()).await.expect("a list").items;
+        for pod in pods.iter() {
+            let api: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace().unwrap_or_default());
+            let _ = api.delete(&pod.name_any(), &DeleteParams::default().grace_period(0)).await;
+        }
+        let left = nodes.list(&ListParams::default()).await.expect("a list").items;
+        for node in &left {
+            let _ = nodes.delete(&node.name_any(), &DeleteParams::default()).await;
+        }
+        if pods.is_empty() && left.is_empty() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{} pods and {} nodes do not go", pods.len(), left.len());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}

@@ -1,0 +1,248 @@
+//! What is known of the cluster, kept up by the watches (`watch`), read by everybody.
+
+use crate::map::{Facts, NodeFacts, PodFacts};
+use crate::now;
+use ostler_model::kube::PodSpec;
+use ostler_model::{FailureClass, NodeId, Timestamp};
+use ostler_workload::{Door, WorkloadError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// A watch that has said nothing bad for this long is well again: it is tried more often than that.
+const WELL_AFTER: Duration = Duration::from_secs(12);
+/// Specs that nobody has any more are looked for whenever so many new ones have come.
+const SWEEP_MIN: usize = 1024;
+
+/// Shared by the watches and the workload.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    state: Mutex<State>,
+    specs: Mutex<Specs>,
+    version: AtomicI64,
+    /// The API server's silence for which a look still answers.
+    outage: Duration,
+    /// Something that matters has changed: for the door.
+    pub(crate) changed: Notify,
+    /// The same, for the evictor.
+    pub(crate) for_evictor: Notify,
+    /// CapacityBuffers have changed.
+    pub(crate) for_scalables: Notify,
+    synced: Notify,
+    pub(crate) door: Door,
+}
+
+#[derive(Debug)]
+struct State {
+    facts: Facts,
+    /// Kinds whose first list is not complete.
+    waiting: BTreeSet<&'static str>,
+    troubles: BTreeMap<&'static str, Trouble>,
+    heard: Instant,
+    idle_since: BTreeMap<NodeId, Timestamp>,
+    session: String,
+}
+
+/// A watch fails.
+#[derive(Debug)]
+struct Trouble {
+    since: Instant,
+    last: Instant,
+    error: WorkloadError,
+}
+
+/// Specs, each once in memory.
+#[derive(Debug, Default)]
+struct Specs {
+    all: BTreeSet<Arc<PodSpec>>,
+    sweep_at: usize,
+}
+
+impl Cache {
+    pub(crate) fn new(kinds: impl IntoIterator<Item = &'static str>, outage: Duration) -> Self {
+        let state = State {
+            facts: Facts::default(),
+            waiting: kinds.into_iter().collect(),
+            troubles: BTreeMap::new(),
+            heard: Instant::now(),
+            idle_since: BTreeMap::new(),
+            session: String::new(),
+        };
+        Self {
+            state: Mutex::new(state),
+            specs: Mutex::default(),
+            version: AtomicI64::new(0),
+            outage,
+            changed: Notify::new(),
+            for_evictor: Notify::new(),
+            for_scalables: Notify::new(),
+            synced: Notify::new(),
+            door: Door::default(),
+        }
+    }
+
+    // A map is whole whoever panicked.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same spec as one that is known already, if there is one.
+    pub(crate) fn shared_spec(&self, spec: Arc<PodSpec>) -> Arc<PodSpec> {
+        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = specs.all.get(&spec) {
+            return known.clone();
+        }
+        if specs.all.len() >= specs.sweep_at {
+            specs.all.retain(|spec| Arc::strong_count(spec) > 1);
+            specs.sweep_at = (specs.all.len() * 2).max(SWEEP_MIN);
+        }
+        specs.all.insert(spec.clone());
+        spec
+    }
+
+    /// Changes the facts; says whether anything that matters is other than before.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Facts) -> bool) {
+        let changed = change(&mut self.lock().facts);
+        if changed {
+            self.version.fetch_add(1, Ordering::Relaxed);
+            self.changed.notify_one();
+            self.for_evictor.notify_one();
+        }
+    }
+
+    /// The first list of a kind is complete (or there is none).
+    pub(crate) fn complete(&self, kind: &'static str) {
+        let mut state = self.lock();
+        state.troubles.remove(kind);
+        if state.waiting.remove(kind) && state.waiting.is_empty() {
+            self.synced.notify_waiters();
+        }
+    }
+
+    /// A watch has failed.
+    pub(crate) fn failed(&self, kind: &'static str, error: WorkloadError) {
+        let (mut state, now) = (self.lock(), Instant::now());
+        let before = state.troubles.get(kind).filter(|trouble| now - trouble.last < WELL_AFTER);
+        let since = before.map_or(now, |trouble| trouble.since);
+        state.troubles.insert(kind, Trouble { since, last: now, error });
+        drop(state);
+        self.synced.notify_waiters();
+    }
+
+    /// The API server has answered.
+    pub(crate) fn heard(&self) {
+        self.lock().heard = Instant::now();
+    }
+
+    pub(crate) fn session_is(&self, session: &str) {
+        let mut state = self.lock();
+        if state.session != session {
+            session.clone_into(&mut state.session);
+        }
+    }
+
+    /// All facts, once every kind has been listed; an error if the API server has been away for too long.
+    pub(crate) async fn facts(&self) -> Result<(Facts, BTreeMap<NodeId, Timestamp>), WorkloadError> {
+        loop {
+            let news = self.synced.notified();
+            tokio::pin!(news);
+            news.as_mut().enable();
+            {
+                let state = self.lock();
+                self.trouble(&state)?;
+                if state.waiting.is_empty() {
+                    return Ok((state.facts.clone(), state.idle_since.clone()));
+                }
+            }
+            // Silence is no news: it is looked for again.
+            let _ = tokio::time::timeout(Duration::from_secs(1), news).await;
+        }
+    }
+
+    fn trouble(&self, state: &State) -> Result<(), WorkloadError> {
+        let (now, patience) = (Instant::now(), self.outage);
+        let bad = state.troubles.values().find(|t| now - t.last < WELL_AFTER && now - t.since >= patience);
+        let denied = |error: &WorkloadError| error.class == FailureClass::Denied;
+        // What is forbidden will not be allowed by waiting, as long as there is nothing to answer from.
+        let forbidden =
+            state.troubles.iter().find(|(kind, t)| state.waiting.contains(*kind) && denied(&t.error));
+        if let Some(trouble) = forbidden.map(|(_, trouble)| trouble).or(bad) {
+            return Err(trouble.error.clone());
+        }
+        let silence = now - state.heard;
+        if silence >= patience {
+            return Err(WorkloadError::new(
+                FailureClass::Transient,
+                "kubernetes.away",
+                format!("the API server has not answered for {} s", silence.as_secs()),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Which nodes are idle now; what is told of when counts from the first time.
+    pub(crate) fn idle(&self, idle: &BTreeSet<NodeId>) {
+        let at = now();
+        let since = &mut self.lock().idle_since;
+        since.retain(|node, _| idle.contains(node));
+        for node in idle {
+            if !since.contains_key(node) {
+                since.insert(node.clone(), at);
+            }
+        }
+    }
+
+    /// Rises with every change that matters.
+    pub(crate) fn version(&self) -> i64 {
+        self.version.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn session(&self) -> String {
+        self.lock().session.clone()
+    }
+
+    /// What CapacityBuffers are to be like.
+    pub(crate) fn wanted_scalables(&self) -> BTreeSet<crate::map::ScalableRef> {
+        let state = self.lock();
+        state.facts.buffers.good.values().filter_map(|buffer| buffer.scalable.clone()).collect()
+    }
+
+    /// Nodes that are to be emptied, and what is on them, as far as it does not belong to them; pods that
+    /// cannot be read by name.
+    pub(crate) fn drains(&self) -> Vec<DrainFacts> {
+        let state = self.lock();
+        if !state.waiting.is_empty() {
+            return Vec::new();
+        }
+        let marked = state.facts.nodes.good.values().filter(|node| node.evict_until.is_some());
+        let mut drains: BTreeMap<NodeId, DrainFacts> = marked
+            .map(|node| {
+                (node.node.id.clone(), DrainFacts { node: node.clone(), pods: Vec::new(), odd: None })
+            })
+            .collect();
+        if drains.is_empty() {
+            return Vec::new();
+        }
+        for pod in state.facts.pods.good.values() {
+            if let Some(drain) = pod.node.as_ref().and_then(|node| drains.get_mut(node)) {
+                drain.pods.push(pod.clone());
+            }
+        }
+        for (key, (_, node)) in &state.facts.pods.bad {
+            if let Some(drain) = node.as_ref().and_then(|node| drains.get_mut(node)) {
+                drain.odd.get_or_insert_with(|| format!("{}/{}", key.0, key.1));
+            }
+        }
+        drains.into_values().collect()
+    }
+}
+
+/// A node that is to be emptied.
+#[derive(Debug)]
+pub(crate) struct DrainFacts {
+    pub(crate) node: Arc<NodeFacts>,
+    pub(crate) pods: Vec<Arc<PodFacts>>,
+    pub(crate) odd: Option<String>,
+}
