@@ -36,7 +36,7 @@ fn growth() {
 
 #[test]
 fn growth_with_pods_that_must_lie_evenly() {
-    check("up-XS-5-spread", &expect!["7 new for 6.5676, 0 removed, 14.1141 after, 0 left"]);
+    check("up-XS-5-spread-s4", &expect!["50 new for 11.1297, 0 removed, 18.2783 after, 0 left"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Is a plan right? From the two files alone, by the rules of `tools/bench-kubernetes/generate.py`: nothing of the
-//! planner is used here, and the scenario is read as plain JSON.
+//! Is a plan right? From the two files alone, by the rules of `tools/bench-kubernetes/generate.py`: nothing
+//! of the planner is used here, and the scenario is read as plain JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,8 +115,8 @@ fn node<'f>(name: &str, kind: &'f Value, own: Option<&'f Value>) -> Node<'f> {
     }
 }
 
-/// Puts every pod where the plan says; how many are nowhere. Only pods that have moved or are new are judged by
-/// selector and taints, room counts for all.
+/// Puts every pod where the plan says; how many are nowhere. Only pods that have moved or are new are judged
+/// by selector and taints, room counts for all.
 fn place(
     nodes: &mut [Node<'_>],
     apps: &[Value],

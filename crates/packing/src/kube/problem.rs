@@ -31,8 +31,8 @@ pub struct Problem<'a> {
 pub struct PoolOption {
     /// The pool.
     pub id: PoolId,
-    /// What a new node of it is like once it takes pods: its real allocatable if one was ever seen. The label of
-    /// the host's name is added for each node apart.
+    /// What a new node of it is like once it takes pods: its real allocatable if one was ever seen. The label
+    /// of the host's name is added for each node apart.
     pub template: KubeNode,
     /// What one costs.
     pub price: Price,
@@ -97,8 +97,8 @@ pub struct Decision {
     pub launches: Vec<Launch>,
     /// Machines to drain and end, in the order in which to begin.
     pub removals: Vec<Removal>,
-    /// Machines in [`Stage::Leaving`] that are to stay after all: what is on them has no place any more, or the room
-    /// is wanted.
+    /// Machines in [`Stage::Leaving`] that are to stay after all: what is on them has no place any more, or
+    /// the room is wanted.
     pub stays: Vec<usize>,
     /// Cheaper machines to launch now; those that they replace go in a later plan, once these are up.
     pub replacements: Vec<Replacement>,
@@ -108,12 +108,13 @@ pub struct Decision {
     pub kept: Vec<(usize, Keep)>,
     /// Where waiting pods would go, by place in [`Cluster::pods`].
     pub placed: Vec<(usize, Place)>,
-    /// Where the pods of the machines that go have a place: each by place in [`Cluster::pods`], and the machine. The
-    /// scheduler may choose others; these show that there is room for all.
+    /// Where the pods of the machines that go have a place: each by place in [`Cluster::pods`], and the
+    /// machine. The scheduler may choose others; these show that there is room for all.
     pub moved: Vec<(usize, usize)>,
     /// Waiting pods without a place, equal ones together.
     pub unplaced: Vec<Unplaced>,
-    /// Headroom that no pool can give, by place in [`Cluster::headroom`] and then in the policy's; how many places.
+    /// Headroom that no pool can give, by place in [`Cluster::headroom`] and then in the policy's; how many
+    /// places.
     pub headroom_short: Vec<(usize, u32)>,
 }
 

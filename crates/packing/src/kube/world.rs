@@ -1,5 +1,5 @@
-//! One problem, laid out: which machine is which node of the ledger, who may take pods, and how many more machines
-//! there may be.
+//! One problem, laid out: which machine is which node of the ledger, who may take pods, and how many more
+//! machines there may be.
 
 use super::ledger::{Ledger, Mark, NodeIx};
 use super::problem::{Machine, Place, Problem, Stage};
@@ -232,7 +232,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Pods on a machine that have to go elsewhere if it goes: those that neither belong to it nor are leaving.
+    /// Pods on a machine that have to go elsewhere if it goes: those that neither belong to it nor are
+    /// leaving.
     pub(super) fn movable(&self, machine: usize) -> impl Iterator<Item = u32> + '_ {
         let cluster = self.problem.cluster;
         self.pods[machine].iter().copied().filter(|&pod| {
@@ -241,7 +242,8 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Do only columns and what never changes decide about this spec, and that alike for every node of a class?
+    /// Do only columns and what never changes decide about this spec, and that alike for every node of a
+    /// class?
     pub(super) fn is_plain(&self, spec: u32) -> bool {
         self.ledger.is_plain(spec) && !self.ledger.goes_by_name(spec)
     }

@@ -50,7 +50,8 @@ impl Tiny {
         text
     }
 
-    /// The most pods that can be placed, and the lowest price for that: every pod on every machine, or nowhere.
+    /// The most pods that can be placed, and the lowest price for that: every pod on every machine, or
+    /// nowhere.
     fn best(&self) -> (usize, u64) {
         let mut best = (0, 0);
         self.search(0, &mut Vec::new(), 0, 0, &mut best);

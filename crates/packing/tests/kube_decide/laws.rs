@@ -73,7 +73,8 @@ fn places_fit(world: &World, decision: &Decision) {
     };
     let placed = decision.placed.iter().filter(|(_, place)| there(*place)).map(|&(pod, _)| pod);
     let lower = |pod: &usize| {
-        // Where lower pods have to leave first, the judge says so too; these are looked at by their own tests.
+        // Where lower pods have to leave first, the judge says so too; these are looked at by their own
+        // tests.
         let priority = |pod: usize| world.cluster.specs[world.cluster.pods[pod].spec as usize].priority;
         (0..world.cluster.pods.len()).any(|other| priority(other) < priority(*pod))
     };
@@ -134,8 +135,8 @@ fn turn(world: &World) -> World {
     turned
 }
 
-/// What is decided, and comes to pass, leaves less and less to decide; nothing in the end, and no price that rises
-/// without a pod that waits.
+/// What is decided, and comes to pass, leaves less and less to decide; nothing in the end, and no price that
+/// rises without a pod that waits.
 fn comes_to_rest(world: &World, decision: &Decision) {
     let (mut world, mut decision) = (apply(world, decision), decision.clone());
     let evicts = world.cluster.pods.iter().any(|pod| pod.nominated.is_some());

@@ -7,8 +7,8 @@
 //! pods 2 web cpu=1 mem=2
 //! ```
 //!
-//! Words with `=` are amounts and names, words alone are switches; each is explained where it is read. CPU is in
-//! cores, memory in GiB, times are in seconds before now.
+//! Words with `=` are amounts and names, words alone are switches; each is explained where it is read. CPU is
+//! in cores, memory in GiB, times are in seconds before now.
 
 use ostler_model::kube::{
     AffinityTerm, Budget, Cluster, Daemon, DrainBudget, Eviction, Expander, HOSTNAME, Headroom, HostPort,

@@ -1,4 +1,5 @@
-//! A handful of requests: every way of placing them is tried, so that the everyday case is planned at the lowest price.
+//! A handful of requests: every way of placing them is tried, so that the everyday case is planned at the
+//! lowest price.
 
 use super::fill::Scene;
 use super::open::Bounds;
@@ -58,8 +59,8 @@ pub(super) fn best(scene: &Scene<'_>, bounds: &Bounds, packed: &Packed) -> Optio
 }
 
 impl Search<'_, '_> {
-    /// Places the requests from `at` on. `from`: the first machine that may take the next one, if it is equal to the
-    /// one before.
+    /// Places the requests from `at` on. `from`: the first machine that may take the next one, if it is equal
+    /// to the one before.
     fn place(&mut self, at: usize, bounds: &mut Bounds, left: usize, price: u128, from: usize) {
         let better = |best: &Option<(usize, u128, Vec<Machine>)>| {
             best.as_ref().is_none_or(|(least, costs, _)| (left, price) < (*least, *costs))

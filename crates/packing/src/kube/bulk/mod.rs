@@ -1,14 +1,15 @@
 //! Which new machines hold a crowd of plain requests at the lowest total price.
 //!
-//! Equal requests are one [`Group`] with a count, equal machines one [`Batch`] with a count, so that the work grows
-//! with what differs. What one of a group is worth is told by the prices ([`worth`]): the cheapest mix of machines
-//! for a demand that could be cut at will gives each resource a price, and a machine is good if what it holds is
-//! worth nearly what it costs. The best filled machine is opened again and again ([`open`]); what came out badly is
-//! thrown away and done again with the rest in place ([`renew`]); a handful is tried every way ([`exact`]); each machine is then the cheapest that holds what
-//! is on it ([`trim`]), and ties are spread over pools that are alike ([`even`]).
+//! Equal requests are one [`Group`] with a count, equal machines one [`Batch`] with a count, so that the work
+//! grows with what differs. What one of a group is worth is told by the prices ([`worth`]): the cheapest mix
+//! of machines for a demand that could be cut at will gives each resource a price, and a machine is good if
+//! what it holds is worth nearly what it costs. The best filled machine is opened again and again ([`open`]);
+//! what came out badly is thrown away and done again with the rest in place ([`renew`]); a handful is tried
+//! every way ([`exact`]); each machine is then the cheapest that holds what is on it ([`trim`]), and ties are
+//! spread over pools that are alike ([`even`]).
 //!
-//! A planner with a proven bound of the price would be one more [`Choice`] beside the expanders: it gets the same
-//! [`Ask`] and answers with the same [`Packed`].
+//! A planner with a proven bound of the price would be one more [`Choice`] beside the expanders: it gets the
+//! same [`Ask`] and answers with the same [`Packed`].
 
 mod bits;
 mod even;

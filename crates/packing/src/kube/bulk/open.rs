@@ -60,8 +60,8 @@ pub(super) struct Way {
 
 /// Opens machines for what is left, until nothing is, or nothing more can be had.
 ///
-/// A kind is judged again only when it would be the best by what it last held: with less left to choose from it
-/// hardly holds more, and it certainly holds the same as long as all of that is left.
+/// A kind is judged again only when it would be the best by what it last held: with less left to choose from
+/// it hardly holds more, and it certainly holds the same as long as all of that is left.
 pub(super) fn all(scene: &Scene<'_>, bounds: &mut Bounds, packed: &mut Packed, way: &Way) {
     let mut scratch = Scratch::default();
     let mut loads: Vec<Load> = scene.kinds.iter().map(|_| Load::default()).collect();

@@ -62,7 +62,8 @@ pub(super) fn best(scene: &Scene<'_>, bounds: &mut Bounds, packed: Packed) -> Pa
     best
 }
 
-/// Fewer left over, then cheaper; of what costs the same to the thousandth the fewer machines, of so many the cheaper.
+/// Fewer left over, then cheaper; of what costs the same to the thousandth the fewer machines, of so many the
+/// cheaper.
 pub(super) fn cheaper(scene: &Scene<'_>, a: &Packed, b: &Packed) -> bool {
     let (one, other) = (a.price(scene.ask.kinds), b.price(scene.ask.kinds));
     let order = if one.abs_diff(other) * 1000 <= one.max(other) {

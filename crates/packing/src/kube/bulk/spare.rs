@@ -20,8 +20,8 @@ pub(crate) struct Taken {
     pub(crate) count: u64,
 }
 
-/// Fills the machines in the order in which they are given; `left` is what of each group has no place yet. `takes`:
-/// the groups that each class of machines would take.
+/// Fills the machines in the order in which they are given; `left` is what of each group has no place yet.
+/// `takes`: the groups that each class of machines would take.
 pub(crate) fn spare(groups: &[Group], takes: &[Bits], spares: &[Spare], left: &mut [u64]) -> Vec<Taken> {
     let width = groups.first().map_or(0, |group| group.ask.len());
     let mut taken = Vec::new();

@@ -1,8 +1,9 @@
 //! What a unit of each resource is worth, by the prices of the machines that could give it.
 //!
-//! The dual of "cover this demand with fractions of machines at the lowest price": prices of the columns under which
-//! no machine is worth more than it costs, and the demand is worth as much as can be. Found by moving one column's
-//! share at a time: with two columns that matter this is exact, with more it is near enough for a score.
+//! The dual of "cover this demand with fractions of machines at the lowest price": prices of the columns
+//! under which no machine is worth more than it costs, and the demand is worth as much as can be. Found by
+//! moving one column's share at a time: with two columns that matter this is exact, with more it is near
+//! enough for a score.
 
 use alloc::vec::Vec;
 
@@ -54,8 +55,8 @@ const ROUNDS: usize = 24;
 /// A share is multiplied by these, over 64.
 const STEPS: [u64; 10] = [0, 16, 32, 48, 60, 68, 80, 128, 256, 1024];
 
-/// Prices of columns (in `2^-FINE` of the price of the whole norm). `machines`: scaled columns and price, not zero;
-/// `demand`: scaled.
+/// Prices of columns (in `2^-FINE` of the price of the whole norm). `machines`: scaled columns and price, not
+/// zero; `demand`: scaled.
 pub(super) fn columns(machines: &[(&[i64], u64)], demand: &[i128]) -> Vec<i64> {
     let mut best: Vec<u64> = demand.iter().map(|&d| if d > 0 { WHOLE } else { 0 }).collect();
     let mut value = worth(machines, demand, &best);

@@ -1,5 +1,5 @@
-//! Machines that are too many, or made in a way that is no longer asked for: they go without a timer, but like any
-//! other only if what is on them has a place.
+//! Machines that are too many, or made in a way that is no longer asked for: they go without a timer, but
+//! like any other only if what is on them has a place.
 
 use super::Going;
 use super::moving::{Mover, Stuck};

@@ -1,11 +1,11 @@
 //! Shrinking: machines whose pods all have a place elsewhere, and cheaper machines for those that have none.
 //!
-//! [`keep`](super::keep) says which machines are no candidates. The others are looked at in an order that does not
-//! change from one plan to the next ([`order`]): those that were found unneeded before, the empty ones, then the
-//! dearest for what they give. Each is taken out of the ledger and its pods are placed on nodes that stay
-//! ([`moving`]); what was promised to one is gone for the next. Whether a machine that could go does go now is for
-//! the timers, the drain budgets and the gate. Only when nothing can go any more are cheaper machines looked for
-//! ([`replace`]).
+//! [`keep`](super::keep) says which machines are no candidates. The others are looked at in an order that
+//! does not change from one plan to the next ([`order`]): those that were found unneeded before, the empty
+//! ones, then the dearest for what they give. Each is taken out of the ledger and its pods are placed on
+//! nodes that stay ([`moving`]); what was promised to one is gone for the next. Whether a machine that could
+//! go does go now is for the timers, the drain budgets and the gate. Only when nothing can go any more are
+//! cheaper machines looked for ([`replace`]).
 
 mod bounds;
 mod coming;
@@ -60,7 +60,8 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
 
 /// How many targets are compared for each pod that moves.
 const WINDOWS: [usize; 3] = [1, 32, 100];
-/// With more pods than this the ways are not tried against each other: each try takes some tenths of a second.
+/// With more pods than this the ways are not tried against each other: each try takes some tenths of a
+/// second.
 const MANY_PODS: usize = 40_000;
 
 /// The way of choosing targets by which the dearest machines can go; the first of equals.

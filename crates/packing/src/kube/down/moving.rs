@@ -8,8 +8,8 @@ use crate::kube::world::{What, World};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work used up
-/// is looked at in a later plan.
+/// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work
+/// used up is looked at in a later plan.
 const WORK: u64 = 60_000_000;
 
 /// What a machine cannot go for.
@@ -28,7 +28,8 @@ pub(super) struct Mover {
     targets: Vec<NodeIx>,
     /// Plain specs that ask the same have the same number.
     sort_of: Vec<usize>,
-    /// For each number the first target that may take such a pod; all before it have too little room, for good.
+    /// For each number the first target that may take such a pod; all before it have too little room, for
+    /// good.
     first: Vec<usize>,
     /// Machines that were promised pods.
     received: Vec<bool>,
@@ -111,7 +112,8 @@ impl Mover {
         self.received[machine]
     }
 
-    /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is changed.
+    /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is
+    /// changed.
     pub(super) fn empty(
         &mut self,
         world: &mut World<'_>,
@@ -207,7 +209,8 @@ impl Mover {
         self.first.iter_mut().for_each(|first| *first = 0);
     }
 
-    /// The first target that takes such a pod. `fresh`: where plain specs were found not to fit in this trial.
+    /// The first target that takes such a pod. `fresh`: where plain specs were found not to fit in this
+    /// trial.
     fn find(
         &mut self,
         world: &World<'_>,

@@ -42,8 +42,9 @@ impl Values {
     }
 }
 
-/// Machines that nothing keeps: those found unneeded before, the longest first; then the empty ones; then those that
-/// give the least for their price, of equals the least used. Pools take turns, so that none waits for another.
+/// Machines that nothing keeps: those found unneeded before, the longest first; then the empty ones; then
+/// those that give the least for their price, of equals the least used. Pools take turns, so that none waits
+/// for another.
 pub(super) fn candidates(
     world: &World<'_>,
     values: &Values,

@@ -1,10 +1,10 @@
 //! Cheaper machines in the place of dearer ones: one for one, or a few for many.
 //!
-//! Looked for when nothing else moves: no machine could just go, none is on its way in or out. The machines that are
-//! worth the least for their price are given up together, one, two, four and so on; their pods go where there is
-//! room, and new machines are packed for the rest. The set that saves the most is taken, if it saves enough of what
-//! it replaces, and only if the plan that comes after it would indeed find all pods a place. Prices fall with every
-//! replacement, so there is no way back to where it began.
+//! Looked for when nothing else moves: no machine could just go, none is on its way in or out. The machines
+//! that are worth the least for their price are given up together, one, two, four and so on; their pods go
+//! where there is room, and new machines are packed for the rest. The set that saves the most is taken, if it
+//! saves enough of what it replaces, and only if the plan that comes after it would indeed find all pods a
+//! place. Prices fall with every replacement, so there is no way back to where it began.
 
 use super::moving::Mover;
 use super::order::Values;

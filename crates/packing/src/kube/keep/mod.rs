@@ -1,4 +1,5 @@
-//! Why a machine stays: one rule in one file. Each looks at one machine and says why it must not go, or nothing.
+//! Why a machine stays: one rule in one file. Each looks at one machine and says why it must not go, or
+//! nothing.
 
 mod asked;
 mod blocked;

@@ -1,9 +1,9 @@
 //! How much a node is used.
 //!
-//! The largest part of CPU, memory and of each extended resource that the node has (GPUs) that its pods ask for. Pods
-//! that belong to their node (daemons and mirror pods) are left out on both sides: every node has them, so they say
-//! nothing about whether this one is needed, and on a small node they would hide that nothing else is there. Pods
-//! that are leaving are left out too.
+//! The largest part of CPU, memory and of each extended resource that the node has (GPUs) that its pods ask
+//! for. Pods that belong to their node (daemons and mirror pods) are left out on both sides: every node has
+//! them, so they say nothing about whether this one is needed, and on a small node they would hide that
+//! nothing else is there. Pods that are leaving are left out too.
 
 use crate::kube::world::World;
 

@@ -9,8 +9,8 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// For each pod without a place, the node where the least important pods would have to leave. Those that leave are
-/// demand of their own priority, unless nobody brings nodes for them.
+/// For each pod without a place, the node where the least important pods would have to leave. Those that
+/// leave are demand of their own priority, unless nobody brings nodes for them.
 pub(super) fn lower(world: &mut World<'_>, lots: &mut [Lot], levels: &mut Levels) {
     let Some(least) = least_priority(world) else { return };
     let of_nodes = of_nodes(world);

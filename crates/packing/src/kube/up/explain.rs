@@ -11,7 +11,8 @@ use ostler_model::PoolId;
 /// Whether specs may share an answer: plain ones that ask the same.
 type Key = (Vec<i64>, u32, Option<u32>);
 
-/// One entry for each lot with pods that wait; leaving and lower pods that found none are no entry of their own.
+/// One entry for each lot with pods that wait; leaving and lower pods that found none are no entry of their
+/// own.
 pub(super) fn all(world: &mut World<'_>, lots: &[Lot]) -> Vec<Unplaced> {
     let mut known: BTreeMap<Key, Vec<(PoolId, Unfit)>> = BTreeMap::new();
     let mut unplaced = Vec::new();

@@ -21,8 +21,8 @@ pub(super) fn minimums(world: &mut World<'_>) {
     }
 }
 
-/// Opens machines for these lots, given by priority. All at once is the cheapest; only if bounds do not let everybody
-/// in do the higher priorities choose first. Gives back what found no place.
+/// Opens machines for these lots, given by priority. All at once is the cheapest; only if bounds do not let
+/// everybody in do the higher priorities choose first. Gives back what found no place.
 pub(super) fn bring(
     world: &mut World<'_>,
     probes: &mut Probes,

@@ -17,8 +17,8 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Moves everything off the machines that are leaving. Those whose pods have no place stay, if their end can be
-    /// taken back; otherwise the pods are demand like any other.
+    /// Moves everything off the machines that are leaving. Those whose pods have no place stay, if their end
+    /// can be taken back; otherwise the pods are demand like any other.
     pub(super) fn away(&mut self, world: &mut World<'_>, levels: &mut Levels) {
         for machine in world.order.clone() {
             if world.machine(machine).stage != Stage::Leaving {

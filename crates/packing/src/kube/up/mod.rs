@@ -1,10 +1,10 @@
 //! Growth: every waiting pod a place, on what is there, on what is coming, on new machines.
 //!
-//! In this order: pods that the scheduler has nominated keep their node; pods of machines that are leaving find a
-//! place, or the machine stays; minimums are filled up; then, the higher priority first, waiting pods go to what is
-//! there and take the place of pods of a lower priority if the scheduler would do so; what is left brings machines;
-//! and room that is to be kept free is found last. All of it is placed in the ledger, so that each step sees what
-//! the earlier ones took, and so does the shrinking afterwards.
+//! In this order: pods that the scheduler has nominated keep their node; pods of machines that are leaving
+//! find a place, or the machine stays; minimums are filled up; then, the higher priority first, waiting pods
+//! go to what is there and take the place of pods of a lower priority if the scheduler would do so; what is
+//! left brings machines; and room that is to be kept free is found last. All of it is placed in the ledger,
+//! so that each step sees what the earlier ones took, and so does the shrinking afterwards.
 
 mod evict;
 mod explain;

@@ -1,5 +1,5 @@
-//! New machines for pods that look at other pods, ports or volumes: one machine after the other, each judged by all
-//! filters beside those that are there and those that were just opened.
+//! New machines for pods that look at other pods, ports or volumes: one machine after the other, each judged
+//! by all filters beside those that are there and those that were just opened.
 
 use super::lot::Lot;
 use super::probe::Probes;
@@ -12,8 +12,8 @@ use ostler_model::kube::{Expander, HOSTNAME, PodSpec};
 
 /// Opens machines until the lot has its places, or no new machine would take one.
 ///
-/// Pods that must lie evenly are placed once more when all machines are there: the scheduler will see them all, and
-/// the first pods were placed before the last machine was thought of.
+/// Pods that must lie evenly are placed once more when all machines are there: the scheduler will see them
+/// all, and the first pods were placed before the last machine was thought of.
 pub(super) fn open(world: &mut World<'_>, probes: &mut Probes, lot: &mut Lot, cause: LaunchCause) {
     let even = world.ledger.spec(lot.spec).is_some_and(|spec| !spec.spread.is_empty());
     if !even {
