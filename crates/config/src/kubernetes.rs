@@ -177,7 +177,6 @@ fn template(
         price: from("price").need::<Price>("price"),
         group,
         group_max,
-        ready_within: None,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::id::NodeId;
 use crate::label::Labels;
 use crate::price::Price;
 use crate::quantity::Resources;
-use crate::time::{Millis, Timestamp};
+use crate::time::Timestamp;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -78,8 +78,6 @@ pub struct NodeTemplate {
     pub group: Option<Arc<str>>,
     /// Nodes of the group at most; `None` is no bound beside those of its pools.
     pub group_max: Option<u32>,
-    /// A node that is up without all its promised resources is given this long to show them.
-    pub ready_within: Option<Millis>,
 }
 
 impl fmt::Display for Taint {
