@@ -18,6 +18,12 @@ use tokio::sync::{mpsc, oneshot};
 /// Between two tries to read records that cannot be read.
 const LOAD_AGAIN: Duration = Duration::from_secs(1);
 
+/// This process, for people: in containers the host is the pod, and every process has the number 1.
+pub(crate) fn process_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}-{}", host.trim(), std::process::id())
+}
+
 enum Job {
     Load(WorkloadId),
     Commit { workload: WorkloadId, expected_version: u64, plan: Arc<Plan> },
@@ -38,8 +44,7 @@ impl Keeper {
         lease: Millis,
         inputs: mpsc::Sender<Input>,
     ) -> Result<(Self, oneshot::Receiver<DaemonError>), DaemonError> {
-        let holder = format!("pid {}", std::process::id());
-        let term = store.acquire(&holder, now(), lease)?;
+        let term = store.acquire(&process_name(), now(), lease)?;
         tracing::info!(%term, "this Ostler leads");
         let (jobs, queue) = sync::channel();
         let (lost, lost_rx) = oneshot::channel();

@@ -2,13 +2,14 @@
 
 use crate::clock::duration;
 use crate::error::DaemonError;
+use crate::keeper::process_name;
 use crate::rim::Connected;
 use ostler_config::{
     Configuration, ExternalGrpcConfig, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind,
 };
 use ostler_model::ProviderId;
 use ostler_provider::Provider;
-use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Group, Tls, group_of};
+use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Tls};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
 use ostler_workload_kubernetes::lease::{Held, Lease};
 use ostler_workload_kubernetes::{Config, KubernetesWorkload, Promise};
@@ -78,12 +79,8 @@ pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonErro
     for workload in &configuration.workloads {
         let WorkloadKind::Kubernetes(kind) = &workload.kind else { continue };
         let Some(lease) = &kind.lease else { continue };
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let lease = Lease {
-            name: lease.name.clone(),
-            holder: format!("{}-{}", host.trim(), std::process::id()),
-            lasts: duration(lease.duration),
-        };
+        let lease =
+            Lease { name: lease.name.clone(), holder: process_name(), lasts: duration(lease.duration) };
         tracing::info!(workload = %workload.id, lease = %lease.name, "waiting to lead");
         let got = lease.hold(&client(workload, kind)).await;
         let got = got.map_err(|error| DaemonError::Rim(format!("workload {}: {error}", workload.id)))?;
@@ -103,8 +100,7 @@ pub async fn lost(held: &[Held]) {
     .await;
 }
 
-/// Machines of a server of Cluster Autoscaler's external gRPC protocol. Which pools are whose groups is settled here:
-/// a pool that is added later needs a restart.
+/// Machines of a server of Cluster Autoscaler's external gRPC protocol.
 pub(crate) fn external(
     all: &Configuration,
     id: &ProviderId,
@@ -119,15 +115,6 @@ pub(crate) fn external(
         _ => None,
     };
     let tls = config.ca_file.as_deref().map(file).transpose()?.map(|ca| Tls { ca, identity });
-    let pools = all.workloads.iter().flat_map(|workload| &workload.pools);
-    let groups = pools.filter(|pool| pool.pool.provider == *id).map(|pool| {
-        Ok(Group {
-            group: group_of(&pool.pool.id, &pool.template).map_err(|error| trouble(error.to_string()))?,
-            workload: pool.pool.workload.clone(),
-            pool: pool.pool.id.clone(),
-        })
-    });
-    let groups = groups.collect::<Result<Vec<Group>, DaemonError>>()?;
     let mut state_file = all.store.path.with_extension("").into_os_string();
     state_file.push(format!("-{id}.json"));
     let opened = wait_here(ExternalGrpcProvider::open(external::Config {
@@ -135,7 +122,6 @@ pub(crate) fn external(
         tls,
         timeout: duration(config.timeout),
         state_file: state_file.into(),
-        groups,
         timing: external::Timing::default(),
     }));
     Ok(Arc::new(opened.map_err(|error| trouble(error.to_string()))?))

@@ -14,7 +14,7 @@ const LIKE: usize = 50;
 /// For which pods nodes come, and for which none does.
 pub(crate) fn pods(state: &WorkloadState, report: &Report) -> Vec<PodNotice> {
     let (Some(cluster), Some(pods)) = (&state.cluster, &report.pods) else { return Vec::new() };
-    let waiting = cluster.pods.iter().filter(|pod| pod.node.is_none() && !pod.terminating);
+    let waiting = cluster.pods.iter().filter(|pod| pod.waits());
     let by_uid: BTreeMap<&str, &Pod> = waiting.clone().map(|pod| (&*pod.uid, pod)).collect();
     let mut notices = Vec::new();
     for (uid, pool) in &pods.bring_nodes {

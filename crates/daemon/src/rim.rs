@@ -4,7 +4,7 @@ use crate::error::DaemonError;
 use ostler_config::{Configuration, PoolConfig};
 use ostler_engine::{Setup, Source};
 use ostler_model::{PoolId, ProviderId, WorkloadId};
-use ostler_provider::Provider;
+use ostler_provider::{Provider, ServedPool};
 use ostler_workload::Workload;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -99,6 +99,11 @@ impl Rim {
             let connected = known.map_or_else(|| self.connect.workload(&config, &workload.id), Ok)?;
             workloads.insert(workload.id.clone(), connected);
         }
+        configure(&config, &providers).inspect_err(|_| {
+            // Those that took the new one already go back to what they had.
+            let back = old.as_ref().map(|old| configure(old, &providers));
+            tracing::debug!(?back, "the new configuration is refused by a provider");
+        })?;
         let mut parts = self.lock();
         let sources = providers.keys().map(|id| Source::Provider(id.clone()));
         let sources = sources.chain(workloads.keys().map(|id| Source::Workload(id.clone())));
@@ -185,6 +190,24 @@ impl Rim {
     fn lock(&self) -> std::sync::MutexGuard<'_, Parts> {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells each provider the pools that it serves.
+fn configure(
+    config: &Configuration,
+    providers: &BTreeMap<ProviderId, Arc<dyn Provider>>,
+) -> Result<(), DaemonError> {
+    for (id, provider) in providers {
+        let pools = config.workloads.iter().flat_map(|workload| &workload.pools);
+        let served = pools.filter(|pool| pool.pool.provider == *id).map(|pool| ServedPool {
+            workload: pool.pool.workload.clone(),
+            pool: pool.pool.id.clone(),
+            template: pool.template.clone(),
+        });
+        let told = provider.configure(&served.collect::<Vec<_>>());
+        told.map_err(|error| DaemonError::Rim(format!("provider {id}: {error}")))?;
+    }
+    Ok(())
 }
 
 impl Parts {

@@ -2,7 +2,7 @@
 
 use crate::error::{CONFIG, refuse};
 use ostler_model::{FailureClass, PoolId, WorkloadId};
-use ostler_provider::ProviderError;
+use ostler_provider::{ProviderError, ServedPool};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,21 +20,19 @@ pub struct Config {
     pub timeout: Duration,
     /// The ledger; `NAME.lock` and `NAME.new` are beside it. One running Ostler for each.
     pub state_file: PathBuf,
-    /// The node groups that Ostler works with. All others of the server are left alone.
-    pub groups: Vec<Group>,
     /// How long things may take.
     pub timing: Timing,
 }
 
 /// A node group, and the pool that its machines count for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// The server's id of it.
-    pub group: String,
+    pub(crate) group: String,
     /// Whose machines they are.
-    pub workload: WorkloadId,
+    pub(crate) workload: WorkloadId,
     /// Of which pool.
-    pub pool: PoolId,
+    pub(crate) pool: PoolId,
 }
 
 /// What TLS needs, each in PEM.
@@ -94,7 +92,7 @@ struct Template {
 ///
 /// # Errors
 /// `OSTLER-P301`: the template has something else in it.
-pub fn group_of(pool: &PoolId, template: &serde_json::Value) -> Result<String, ProviderError> {
+pub(crate) fn group_of(pool: &PoolId, template: &serde_json::Value) -> Result<String, ProviderError> {
     if template.is_null() {
         return Ok(pool.to_string());
     }
@@ -103,15 +101,33 @@ pub fn group_of(pool: &PoolId, template: &serde_json::Value) -> Result<String, P
     Ok(template.group.unwrap_or_else(|| pool.to_string()))
 }
 
+/// The groups of these pools.
+///
+/// # Errors
+/// `OSTLER-P301`: a template has something else in it, or two pools have one group.
+pub(crate) fn groups_of(pools: &[ServedPool]) -> Result<Vec<Group>, ProviderError> {
+    let mut seen = BTreeSet::new();
+    let group = |served: &ServedPool| {
+        let group = group_of(&served.pool, &served.template)?;
+        if group.is_empty() || !seen.insert(group.clone()) {
+            return Err(wrong(format!(
+                "pool {}: group {group:?} is empty or is another pool's too; give each pool its own",
+                served.pool
+            )));
+        }
+        Ok(Group { group, workload: served.workload.clone(), pool: served.pool.clone() })
+    };
+    pools.iter().map(group).collect()
+}
+
 impl Config {
     /// With the default timing, without TLS.
-    pub fn new(address: impl Into<String>, state_file: impl Into<PathBuf>, groups: Vec<Group>) -> Self {
+    pub fn new(address: impl Into<String>, state_file: impl Into<PathBuf>) -> Self {
         Self {
             address: address.into(),
             tls: None,
             timeout: Duration::from_secs(5),
             state_file: state_file.into(),
-            groups,
             timing: Timing::default(),
         }
     }
@@ -127,15 +143,6 @@ impl Config {
         }
         if self.timeout.is_zero() || self.timing.poll.is_zero() {
             return Err(wrong("timeout and poll must be above zero; give e.g. 5s".into()));
-        }
-        let mut seen = BTreeSet::new();
-        for group in &self.groups {
-            if group.group.is_empty() || !seen.insert(&group.group) {
-                return Err(wrong(format!(
-                    "pool {}: group {:?} is empty or is another pool's too; give each pool its own",
-                    group.pool, group.group
-                )));
-            }
         }
         Ok(())
     }

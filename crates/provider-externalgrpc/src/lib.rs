@@ -51,6 +51,6 @@ pub mod proto;
 mod proto;
 mod provider;
 
-pub use config::{Config, Group, Timing, Tls, group_of};
+pub use config::{Config, Timing, Tls};
 pub use ledger::{FileStorage, Storage};
 pub use provider::ExternalGrpcProvider;

@@ -1,16 +1,16 @@
 //! The trait in front of the groups.
 
 use crate::book::Launch;
-use crate::config::{Config, Group, group_of};
+use crate::config::{Config, Group, group_of, groups_of};
 use crate::error::{NO_ANSWER, NOT_OURS, NOT_SEEN, refuse};
 use crate::group::{Herd, Server, ago, millis};
 use crate::ledger::{FileStorage, Ledger, Storage};
 use crate::look::{Look, Seen};
 use async_trait::async_trait;
 use ostler_model::{CloudId, CloudInstance, CloudPhase, FailureClass, LaunchToken, Millis, NodeKind};
-use ostler_provider::{Capabilities, LaunchSpec, Listing, Provider, ProviderError, tags};
+use ostler_provider::{Capabilities, LaunchSpec, Listing, Provider, ProviderError, ServedPool, tags};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
@@ -36,8 +36,11 @@ struct Core {
     config: Config,
     server: Arc<Server>,
     ledger: Ledger,
-    herds: Vec<Arc<Herd>>,
+    /// The groups that Ostler works with, by the server's id. All others of the server are left alone.
+    herds: RwLock<Arc<Herds>>,
 }
+
+type Herds = BTreeMap<String, Arc<Herd>>;
 
 /// Ends with the last provider.
 #[derive(Debug)]
@@ -70,10 +73,7 @@ impl ExternalGrpcProvider {
         config.check()?;
         let server = Arc::new(Server::new(&config)?);
         let ledger = Ledger::open(storage, &config.state_file)?;
-        let herd =
-            |group: &Group| Arc::new(Herd::new(group.clone(), config.timing, server.clone(), ledger.clone()));
-        let herds = config.groups.iter().map(herd).collect();
-        let core = Arc::new(Core { config, server, ledger, herds });
+        let core = Arc::new(Core { config, server, ledger, herds: RwLock::default() });
         let janitor = tokio::spawn(see_to(Arc::downgrade(&core), core.config.timing.poll * POLLS_PER_ROUND));
         Ok(Self { core, _janitor: Arc::new(Janitor(janitor)) })
     }
@@ -84,7 +84,7 @@ async fn see_to(core: Weak<Core>, round: Duration) {
     loop {
         tokio::time::sleep(round).await;
         let Some(core) = core.upgrade() else { return };
-        for herd in core.herds.iter().filter(|herd| herd.needs_care()) {
+        for herd in core.herds().values().filter(|herd| herd.needs_care()) {
             if let Err(error) = herd.advance(ago(round)).await {
                 tracing::debug!(group = herd.group.group, %error, "cannot see to a group");
             }
@@ -108,12 +108,35 @@ impl Core {
         refuse(FailureClass::Transient, NO_ANSWER, text)
     }
 
-    fn herd(&self, group: &str) -> Option<&Arc<Herd>> {
-        self.herds.iter().find(|herd| herd.group.group == group)
+    fn herds(&self) -> Arc<Herds> {
+        self.herds.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A group that stays keeps what it has under way.
+    fn serve(&self, groups: Vec<Group>) {
+        let old = self.herds();
+        let herd = |group: Group| {
+            let same = old.get(&group.group).filter(|herd| herd.group == group).cloned();
+            let new = || {
+                Arc::new(Herd::new(
+                    group.clone(),
+                    self.config.timing,
+                    self.server.clone(),
+                    self.ledger.clone(),
+                ))
+            };
+            (group.group.clone(), same.unwrap_or_else(new))
+        };
+        let herds = Arc::new(groups.into_iter().map(herd).collect());
+        *self.herds.write().unwrap_or_else(PoisonError::into_inner) = herds;
+    }
+
+    fn herd(&self, group: &str) -> Option<Arc<Herd>> {
+        self.herds().get(group).cloned()
     }
 
     /// The group that a launch is for.
-    fn herd_for(&self, spec: &LaunchSpec) -> Result<&Arc<Herd>, ProviderError> {
+    fn herd_for(&self, spec: &LaunchSpec) -> Result<Arc<Herd>, ProviderError> {
         let id = group_of(&spec.pool, &spec.template)?;
         let herd = self.herd(&id).filter(|h| h.group.pool == spec.pool && h.group.workload == spec.workload);
         herd.ok_or_else(|| {
@@ -131,7 +154,7 @@ impl Core {
         self.server.refresh(asked).await?;
         let permits = Arc::new(Semaphore::new(LOOKS_AT_ONCE));
         let mut tasks = JoinSet::new();
-        for (n, herd) in self.herds.iter().cloned().enumerate() {
+        for (n, herd) in self.herds().values().cloned().enumerate() {
             let permits = permits.clone();
             tasks.spawn(async move {
                 let _permit = permits.acquire().await;
@@ -216,6 +239,11 @@ impl Provider for ExternalGrpcProvider {
             appears_within: millis(self.core.config.timeout),
             gone_within: GONE_WITHIN,
         }
+    }
+
+    fn configure(&self, pools: &[ServedPool]) -> Result<(), ProviderError> {
+        self.core.serve(groups_of(pools)?);
+        Ok(())
     }
 
     async fn list(&self) -> Result<Listing, ProviderError> {

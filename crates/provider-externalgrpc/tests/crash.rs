@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Place, listed, ms, try_launch, until};
+use common::{Place, listed, ms, serving, try_launch, until};
 use ostler_model::FailureClass;
 use ostler_provider::{Provider, ProviderError};
 use ostler_provider_externalgrpc::double::{Fault, Fleet};
@@ -75,7 +75,7 @@ impl Lives {
         let disk = FileStorage::open(&place.config.state_file).await.expect("the ledger is free");
         let dying = Dying { disk, left: AtomicI64::new(left), keeps_last };
         let provider = ExternalGrpcProvider::open_with(place.config.clone(), Arc::new(dying));
-        Self { place, provider: Some(provider.expect("a good ledger")), deaths: 0 }
+        Self { place, provider: Some(serving(provider.expect("a good ledger"))), deaths: 0 }
     }
 
     fn provider(&self) -> &ExternalGrpcProvider {

@@ -2,17 +2,18 @@
 
 mod common;
 
-use common::{Place, config, launch, listed, ms, try_launch};
-use ostler_model::FailureClass;
-use ostler_provider::Provider;
+use common::{Place, config, launch, listed, ms, pool, serving, spec, try_launch};
+use ostler_model::{FailureClass, LaunchToken};
+use ostler_provider::{LaunchSpec, Provider, ServedPool};
 use ostler_provider_externalgrpc::double::{Cloud, Fault, Fleet};
-use ostler_provider_externalgrpc::{Config, ExternalGrpcProvider, Group, Tls};
+use ostler_provider_externalgrpc::{Config, ExternalGrpcProvider, Tls};
+use serde_json::json;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tonic::transport::{Certificate, Identity, ServerTlsConfig};
 
 async fn open(config: Config) -> ExternalGrpcProvider {
-    ExternalGrpcProvider::open(config).await.expect("the ledger is free and good")
+    serving(ExternalGrpcProvider::open(config).await.expect("the ledger is free and good"))
 }
 
 /// Takes every connection, reads what comes, and says this.
@@ -164,14 +165,11 @@ type Spoil = Box<dyn Fn(&mut Config)>;
 async fn mistakes_of_the_configuration_are_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let good = || config("cloud:8086", &dir);
-    let group = |id: &str| Group { group: id.into(), workload: "w".into(), pool: "q".into() };
-    let bad: [(&str, Spoil); 8] = [
+    let bad: [(&str, Spoil); 6] = [
         ("HOST:PORT", Box::new(|c| c.address = "cloud".into())),
         ("HOST:PORT", Box::new(|c| c.address = "http://cloud:1".into())),
         ("HOST:PORT", Box::new(|c| c.address = "cloud:99999".into())),
         ("timeout", Box::new(|c| c.timeout = Duration::ZERO)),
-        ("another pool's", Box::new(move |c| c.groups.push(group("g")))),
-        ("empty", Box::new(move |c| c.groups.push(group("")))),
         ("ca_file", Box::new(|c| c.tls = Some(Tls { ca: b"secret".to_vec(), identity: None }))),
         (
             "key_file",
@@ -188,6 +186,37 @@ async fn mistakes_of_the_configuration_are_named() {
         assert!(error.code == "OSTLER-P301" && error.message.contains(word), "{error}");
         assert!(!format!("{error:?}").contains("secret"), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn pools_come_and_go_while_it_runs() {
+    let place = Place::new(Fleet::default()).await;
+    let provider = place.open().await;
+    let machine = launch(&provider, "i").await;
+    let other = |template: serde_json::Value| ServedPool { pool: "q".into(), template, ..pool() };
+    for (word, template) in [
+        ("another pool's", json!({"group": "g"})),
+        ("empty", json!({"group": ""})),
+        ("unknown", json!({"size": 1})),
+    ] {
+        let error = provider.configure(&[pool(), other(template)]).expect_err(word);
+        assert!(error.code == "OSTLER-P301" && error.message.contains(word), "{error}");
+        assert_eq!(listed(&provider).await.len(), 1, "what was told before stays");
+    }
+    let spec = LaunchSpec { pool: "q".into(), template: json!({"group": "late"}), ..spec("j") };
+    let token = LaunchToken::of(&spec.instance, spec.attempt);
+    let error = provider.launch(&spec, &token).await.expect_err("nobody told of it");
+    assert_eq!(error.class, FailureClass::Permanent, "{error}");
+
+    place.cloud.world(|world| world.fleets.insert("late".into(), Fleet::default()));
+    provider.configure(&[pool(), other(json!({"group": "late"}))]).expect("a pool more");
+    let late = provider.launch(&spec, &token).await.expect("a machine of the new pool");
+    assert_eq!(listed(&provider).await.len(), 2);
+    provider.configure(&[other(json!({"group": "late"}))]).expect("the first pool is gone");
+    let left = provider.list().await.expect("a listing").instances;
+    assert_eq!(left.iter().map(|one| (&one.id, &one.pool)).collect::<Vec<_>>(), [(&late, &"q".into())]);
+    provider.terminate(&machine).await.expect("what is not ours is let alone");
+    assert_eq!(place.alive().len(), 1);
 }
 
 #[tokio::test]

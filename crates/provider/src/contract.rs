@@ -18,6 +18,16 @@ pub trait Provider: Send + Sync + fmt::Debug {
     /// What it can do and how long it takes. Constant for the life of the object; touches nothing outside.
     fn capabilities(&self) -> Capabilities;
 
+    /// The pools that it makes machines for, all of them: told before anything else is asked, and again whenever
+    /// the configuration changes. Most providers need not know before [`launch`](Self::launch) tells them.
+    ///
+    /// # Errors
+    /// What stands in a pool's template cannot be; what was told before stays.
+    fn configure(&self, pools: &[ServedPool]) -> Result<(), ProviderError> {
+        let _ = pools;
+        Ok(())
+    }
+
     /// All machines of this site that exist, of all workloads and pools.
     ///
     /// Complete or an error: a page that cannot be read fails the call, since a machine that is missing from a
@@ -67,6 +77,17 @@ pub struct Capabilities {
     pub appears_within: Millis,
     /// A terminated machine has left the listing within this time.
     pub gone_within: Millis,
+}
+
+/// A pool, as far as the provider of its machines is concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedPool {
+    /// Whose pool it is.
+    pub workload: WorkloadId,
+    /// Its name.
+    pub pool: PoolId,
+    /// How machines of it are made, in the provider's own words; `null` if there is nothing to say.
+    pub template: serde_json::Value,
 }
 
 /// What machine is wanted, for whom.

@@ -13,5 +13,5 @@ mod error;
 pub mod fake;
 pub mod tags;
 
-pub use contract::{Capabilities, LaunchSpec, Listing, Provider};
+pub use contract::{Capabilities, LaunchSpec, Listing, Provider, ServedPool};
 pub use error::ProviderError;

@@ -2,9 +2,9 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
 use ostler_model::{CloudId, CloudPhase, FailureClass, LaunchToken, NodeKind};
-use ostler_provider::{LaunchSpec, Provider, ProviderError};
+use ostler_provider::{LaunchSpec, Provider, ProviderError, ServedPool};
 use ostler_provider_externalgrpc::double::{Cloud, Fleet};
-use ostler_provider_externalgrpc::{Config, ExternalGrpcProvider, Group, Timing};
+use ostler_provider_externalgrpc::{Config, ExternalGrpcProvider, Timing};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ impl Place {
     }
 
     pub async fn open(&self) -> ExternalGrpcProvider {
-        ExternalGrpcProvider::open(self.config.clone()).await.expect("the ledger is free and good")
+        serving(ExternalGrpcProvider::open(self.config.clone()).await.expect("the ledger is free and good"))
     }
 
     pub fn target(&self) -> i32 {
@@ -58,9 +58,19 @@ impl Place {
     }
 }
 
+/// The pool of group `g`.
+pub fn pool() -> ServedPool {
+    ServedPool { workload: "w".into(), pool: "p".into(), template: serde_json::json!({"group": "g"}) }
+}
+
+/// Told of its one pool.
+pub fn serving(provider: ExternalGrpcProvider) -> ExternalGrpcProvider {
+    provider.configure(&[pool()]).expect("a good pool");
+    provider
+}
+
 pub fn config(address: &str, dir: &tempfile::TempDir) -> Config {
-    let group = Group { group: "g".into(), workload: "w".into(), pool: "p".into() };
-    let mut config = Config::new(address, dir.path().join("state/ledger.json"), vec![group]);
+    let mut config = Config::new(address, dir.path().join("state/ledger.json"));
     config.timeout = ms(2_000);
     config.timing = Timing { poll: ms(20), patience: ms(8_000), settle: ms(400), ..Timing::default() };
     config
