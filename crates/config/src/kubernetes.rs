@@ -1,17 +1,17 @@
 //! The part of `ostler.yaml` about the nodes of a Kubernetes cluster.
 
 use crate::configuration::{
-    ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, PoolConfig, ProviderConfig,
-    WorkloadConfig, WorkloadKind,
+    KubeLease, KubernetesConfig, PoolConfig, ProviderConfig, WorkloadConfig, WorkloadKind,
 };
 use crate::environment::Host;
-use crate::general::{PoolParts, Providers, pool_parts};
 use crate::hash::launch_hash;
-use crate::mistake::Code;
+use crate::mistake::{Code, nearest};
+use crate::pools::{PoolParts, check_total, pool_parts};
+use crate::providers::Providers;
 use crate::read::{Named, Section};
 use ostler_model::kube::{
-    DrainBudget, DrainRules, Expander, Filter, KubePolicy, NodeTemplate, PODS, PoolHeadroom, Share, Taint,
-    TaintEffect, WhilePending, Window,
+    DrainBudget, DrainReason, DrainRules, Expander, Filter, KubePolicy, NodeTemplate, PODS, PoolHeadroom,
+    Share, Taint, TaintEffect, WhilePending, Window,
 };
 use ostler_model::{
     Labels, Millis, Policy, Pool, PoolId, Price, Quantity, Resources, Scoring, Timeouts, WorkloadId,
@@ -27,7 +27,7 @@ pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Provide
     let id = WorkloadId::from(one.name.as_str());
     let named = section.named("pools");
     let pools: Vec<PoolConfig> = named.iter().flat_map(|one| pool(one, &id, providers)).collect();
-    crate::general::check_total(section, "max_nodes", section.get("max_nodes"), &pools);
+    check_total(section, "max_nodes", section.get("max_nodes"), &pools);
     let headroom = named.iter().filter_map(headroom).collect();
     let policy = policy(section, host, headroom);
     let lease = section.has("lease").then(|| {
@@ -36,7 +36,7 @@ pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Provide
     });
     let batch = section.section("batch");
     let config = KubernetesConfig {
-        connection: cluster(section, host),
+        connection: crate::providers::kubernetes(section, host),
         namespace: section.need("namespace"),
         lease,
         settle: section.section("drain").need("settle"),
@@ -47,41 +47,6 @@ pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Provide
 }
 
 /// Which cluster, for a workload or for a provider that makes nodes in it.
-pub(crate) fn cluster(section: &Section<'_, '_>, host: &Host<'_>) -> KubeConnection {
-    KubeConnection {
-        kubeconfig: section.get::<String>("kubeconfig").map(|path| host.path(&path)),
-        context: section.get("context"),
-    }
-}
-
-pub(crate) fn external(section: &Section<'_, '_>, host: &Host<'_>) -> ExternalGrpcConfig {
-    let file = |key: &str| section.get::<String>(key).map(|path| host.path(&path));
-    let config = ExternalGrpcConfig {
-        address: section.need("address"),
-        ca_file: file("ca_file"),
-        cert_file: file("cert_file"),
-        key_file: file("key_file"),
-        timeout: section.need("timeout"),
-    };
-    if config.cert_file.is_some() != config.key_file.is_some() {
-        let message =
-            format!("`{}` and `{}` go together", section.name_of("cert_file"), section.name_of("key_file"));
-        section.notes.error(Code::MissingKey, section.at, message, "give both or none");
-    }
-    config
-}
-
-/// Reads a simulated node's template for its mistakes; the provider reads it again.
-pub(crate) fn check_template(own: &Section<'_, '_>) {
-    own.get::<Millis>("boot");
-    own.get::<Millis>("startup");
-    own.get::<Millis>("stop");
-    own.get::<bool>("never_ready");
-    own.get::<Vec<String>>("taints");
-    own.get::<Vec<String>>("startup_taints");
-    own.get::<String>("refuse");
-}
-
 /// The pool, or each of its offerings as a pool that shares its bounds.
 fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Vec<PoolConfig> {
     let parts = pool_parts(one, providers);
@@ -280,17 +245,28 @@ fn kube_policy(section: &Section<'_, '_>, host: &Host<'_>, headroom: Vec<PoolHea
 }
 
 fn filters(section: &Section<'_, '_>) -> BTreeSet<Filter> {
-    let names: Vec<String> = section.need("filters_off");
-    let filter = |name: &String| {
-        let known = Filter::ALL.iter().find(|filter| filter.name() == name).copied();
-        if known.is_none() {
-            let message = format!("`{}`: there is no filter `{name}`", section.name_of("filters_off"));
-            let hint = crate::read::nearest(name, Filter::ALL.iter().map(|filter| filter.name()));
-            section.notes.error(Code::UnknownChoice, section.place("filters_off"), message, hint);
+    chosen(section, "filters_off", "filter", &Filter::ALL, Filter::name)
+}
+
+/// Those of `all` that a list names.
+fn chosen<T: Copy + Ord>(
+    section: &Section<'_, '_>,
+    key: &str,
+    what: &str,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+) -> BTreeSet<T> {
+    let names: Vec<String> = section.need(key);
+    let known = |name: &String| {
+        let found = all.iter().copied().find(|one| name_of(*one) == name);
+        if found.is_none() {
+            let message = format!("`{}`: there is no {what} `{name}`", section.name_of(key));
+            let hint = nearest(name, all.iter().map(|one| name_of(*one)));
+            section.notes.error(Code::UnknownChoice, section.place(key), message, hint);
         }
-        known
+        found
     };
-    names.iter().filter_map(filter).collect()
+    names.iter().filter_map(known).collect()
 }
 
 fn budget(section: &Section<'_, '_>) -> Option<DrainBudget> {
@@ -306,7 +282,8 @@ fn budget(section: &Section<'_, '_>) -> Option<DrainBudget> {
     let sometimes = section.has("days") || section.has("from");
     let windows = sometimes.then(|| window(section)).into_iter().collect();
     let per = section.get::<String>("per").map(Arc::from);
-    Some(DrainBudget { nodes: nodes?, per, only_with_pods: section.need("only_with_pods"), windows })
+    let reasons = chosen(section, "reasons", "reason", &DrainReason::ALL, DrainReason::name);
+    Some(DrainBudget { nodes: nodes?, per, reasons, windows })
 }
 
 fn window(section: &Section<'_, '_>) -> Window {

@@ -249,6 +249,22 @@ fn blank_secret(line: &str) -> Cow<'_, str> {
     }
 }
 
+pub(crate) fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("there is `{}`", names.collect::<Vec<_>>().join("`, `"))
+}
+
+/// `did you mean …`, or the names that there are.
+pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    // Counted in edits where letters may also swap places, the usual typing mistake.
+    let near = names.iter().map(|name| (strsim::osa_distance(word, name), *name)).min();
+    match near {
+        Some((edits, name)) if edits <= 1.max(word.chars().count() / 3) => format!("did you mean `{name}`?"),
+        _ if names.len() <= 30 && !names.is_empty() => one_of(names.into_iter()),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,9 @@ use crate::configuration::{
     WorkloadKind,
 };
 use crate::environment::Host;
-use crate::general::{PoolParts, Providers, pool_parts};
 use crate::mistake::Code;
+use crate::pools::{PoolParts, check_total, pool_parts};
+use crate::providers::Providers;
 use crate::read::{Named, Section};
 use crate::value::Command;
 use ostler_model::{Millis, Policy, Scoring, Timeouts, WorkloadId};
@@ -18,7 +19,7 @@ pub(crate) fn workload(one: &Named<'_, '_>, host: &Host<'_>, providers: &Provide
     let id = WorkloadId::from(one.name.as_str());
     let pools = section.named("pools").iter().map(|one| pool(one, &id, providers)).collect::<Vec<_>>();
     let config = config(section, host);
-    crate::general::check_total(section, "max_workers", section.get("max_workers"), &pools);
+    check_total(section, "max_workers", section.get("max_workers"), &pools);
     WorkloadConfig { id, kind: WorkloadKind::Polars(Box::new(config)), policy: policy(section), pools }
 }
 

@@ -4,10 +4,12 @@ use crate::configuration::{
     Configuration, PoolConfig, ProviderConfig, RayConfig, WorkloadConfig, WorkloadKind,
 };
 use crate::environment::Host;
-use crate::general::{self, Unsettled, check_bounds, check_command, check_total};
 use crate::hash::launch_hash;
-use crate::mistake::{Code, Notes};
-use crate::read::{Named, Section, check_strict_name, nearest};
+use crate::mistake::{Code, Notes, nearest};
+use crate::pools::{check_bounds, check_command, check_total};
+use crate::providers::{self, Unsettled};
+use crate::read::{Named, Section, check_strict_name};
+use crate::service;
 use crate::table::{ostler, ray as table};
 use crate::tree::Node;
 use ostler_model::{Millis, Policy, Pool, PoolId, ProviderId, Timeouts, WorkloadId};
@@ -24,7 +26,7 @@ pub(crate) struct Cluster {
 pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>) -> Configuration {
     let id = ProviderId::from("local");
     let Cluster { workload, provider } = cluster(notes, root, host, None, &id);
-    let store = general::store(&Section::absent(notes, &ostler::STORE), host, workload.id.as_str());
+    let store = service::store(&Section::absent(notes, &ostler::STORE), host, workload.id.as_str());
     let providers = provider
         .map(|local| (id.clone(), ProviderConfig::Local(local.settled(&store, &id))))
         .into_iter()
@@ -33,8 +35,8 @@ pub(crate) fn read(notes: &Notes<'_>, root: Rc<Node>, host: &Host<'_>) -> Config
         workloads: vec![workload],
         providers,
         store,
-        api: general::api(&Section::absent(notes, &ostler::API), host),
-        deadlines: general::deadlines(&Section::absent(notes, &ostler::DEADLINES)),
+        api: service::api(&Section::absent(notes, &ostler::API), host),
+        deadlines: service::deadlines(&Section::absent(notes, &ostler::DEADLINES)),
     }
 }
 
@@ -54,7 +56,7 @@ pub(crate) fn cluster(
     }
     let id = WorkloadId::from(name.unwrap_or(&cluster_name));
     let provider = if host.overrides.look_only { None } else { root.tagged("provider") };
-    let local = provider.as_ref().map(|section| general::local(section, host, "stop_grace_s"));
+    let local = provider.as_ref().map(|section| providers::local(section, host, "stop_grace_s"));
     warn_without_effect(&root);
     let types = root.named("available_node_types");
     let head = head_type(&root, &types);
@@ -163,7 +165,7 @@ impl Context<'_, '_, '_> {
         };
         launch_hash(&serde_json::json!({
             "node_config": section.json("node_config"),
-            "provider": self.local.map(|provider| general::local_parts(&provider.local)),
+            "provider": self.local.map(|provider| providers::local_parts(&provider.local)),
             "initialization_commands": or_general("initialization_commands"),
             "setup_commands": [root.json("setup_commands"), setup],
             "start_ray_commands": root.json(start),

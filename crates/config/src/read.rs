@@ -1,7 +1,7 @@
 //! Walks the tree by the tables and gives typed values; every mistake is noted and reading goes on with the default.
 
 use crate::knob::{Default, Kind, Knob, Table, Tag};
-use crate::mistake::{Code, Notes, Place};
+use crate::mistake::{Code, Notes, Place, nearest, one_of};
 use crate::tree::{Entry, Node, Value, resolve};
 use crate::value::{self, Typed};
 use std::rc::Rc;
@@ -265,21 +265,5 @@ fn default(knob: &Knob) -> Option<Typed> {
             }))
         }
         Default::Required | Default::Absent(_) => None,
-    }
-}
-
-fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("there is `{}`", names.collect::<Vec<_>>().join("`, `"))
-}
-
-/// `did you mean …`, or the names that there are.
-pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    // Counted in edits where letters may also swap places, the usual typing mistake.
-    let near = names.iter().map(|name| (strsim::osa_distance(word, name), *name)).min();
-    match near {
-        Some((edits, name)) if edits <= 1.max(word.chars().count() / 3) => format!("did you mean `{name}`?"),
-        _ if names.len() <= 30 && !names.is_empty() => one_of(names.into_iter()),
-        _ => String::new(),
     }
 }

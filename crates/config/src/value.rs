@@ -149,7 +149,7 @@ fn single(kind: &Kind, node: &Node) -> Result<Typed, Wrong> {
         (Kind::Choice(words), Value::Text(text)) => Err(Wrong::new(
             Code::UnknownChoice,
             format!("`{text}` is not known"),
-            crate::read::nearest(text, words.iter().copied()),
+            crate::mistake::nearest(text, words.iter().copied()),
         )),
         (Kind::Command, Value::List(_)) => Err(Wrong::new(Code::BadForm, "this command has no words", "")),
         _ => Err(Wrong::new(Code::WrongType, format!("expected {kind}, found {}", node.describe()), "")),

@@ -1,6 +1,6 @@
 //! The knobs of a Kubernetes cluster, and of the providers that only it has.
 
-use super::ostler::{DAY, MANY};
+use super::{DAY, MANY};
 use crate::knob::{Default::*, Kind::*, Knob, Table};
 
 const KUBECONFIG: Knob = Knob {
@@ -241,7 +241,12 @@ pub(crate) const BUDGET: Table = Table {
             default: Absent("over all nodes"),
             doc: "Counted for each value of this label on its own, such as `topology.kubernetes.io/zone`.",
         },
-        Knob { name: "only_with_pods", kind: Flag, default: Is("false"), doc: "Empty nodes do not count." },
+        Knob {
+            name: "reasons",
+            kind: Texts,
+            default: Absent("all"),
+            doc: "Holds back nodes that go for these reasons only: `empty`, `underused`, `outdated`, `over_max`, `unready`. Without `empty`, empty nodes do not count.",
+        },
         Knob {
             name: "days",
             kind: Texts,

@@ -1,10 +1,7 @@
 //! Every knob of `ostler.yaml`.
 
+use super::{DAY, MANY};
 use crate::knob::{Default::*, Kind::*, Knob, Table, Tag};
-
-pub(crate) const MANY: u64 = 1_000_000;
-/// Waits of the machinery itself; who waits longer for an answer has lost it.
-pub(crate) const DAY: u64 = 86_400_000;
 
 pub(crate) const ROOT: Table = Table {
     title: "ostler.yaml",

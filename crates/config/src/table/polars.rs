@@ -1,6 +1,6 @@
 //! The knobs of a Polars cluster.
 
-use super::ostler::{DAY, MANY};
+use super::{DAY, MANY};
 use crate::knob::{Default::*, Kind::*, Knob, Table};
 
 pub(crate) const POLARS: Table = Table {

@@ -1,9 +1,9 @@
 //! Every key of Ray's cluster file (Ray 2.60.0), with the defaults that `ray up` fills in, and Ray's environment
 //! variables.
 
+use super::MANY;
 use crate::knob::{Default::*, Kind::*, Knob, Table, Tag};
 
-const MANY: u64 = 1_000_000;
 /// Sums with points in time stay far from overflow.
 const CENTURY: u64 = 3_200_000_000_000;
 const NO_EFFECT: &str = "Known to Ray; has no effect with `ostler-local`.";

@@ -3,7 +3,7 @@
 use crate::common::{check, general};
 use expect_test::expect;
 use ostler_config::{ProviderConfig, WorkloadKind};
-use ostler_model::kube::{Expander, Filter, Share};
+use ostler_model::kube::{DrainReason, Expander, Filter, Share};
 use ostler_model::{Millis, Price, Scoring};
 
 const WHOLE: &str = "
@@ -18,7 +18,7 @@ workloads:
       unneeded: 2s
       utilization_threshold: 40
       budgets:
-        night: {nodes: '10%', per: topology.kubernetes.io/zone, days: [mon, sun], from: '22:30', lasts: 8h}
+        night: {nodes: '10%', per: topology.kubernetes.io/zone, days: [mon, sun], from: '22:30', lasts: 8h, reasons: [underused]}
     drain: {settle: 500ms, timeout: 30s}
     lease: {duration: 10s}
     pools:
@@ -58,6 +58,7 @@ fn everything_is_understood() {
     assert_eq!((kube.expander, kube.utilization_threshold_percent), (Expander::Priority, 40));
     assert!(kube.filters_off.contains(&Filter::PodTopologySpread));
     let budget = &kube.budgets[0];
+    assert_eq!(budget.reasons, [DrainReason::Underused].into());
     assert_eq!((budget.nodes, budget.windows[0].from), (Share::Percent(10), Millis::secs(22 * 3600 + 1800)));
     assert_eq!(kube.headroom[0].pool.as_str(), "general");
     let mut text = String::new();
@@ -97,7 +98,7 @@ workloads:
     filters_off: [PodTopologySpred]
     scale_down:
       budgets:
-        a: {nodes: many, days: [monday], from: '25:00'}
+        a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
     pools:
       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
 providers:
@@ -107,53 +108,59 @@ providers:
     check(
         general(text),
         expect![[r#"
-        error: `workloads.prod.filters_off`: there is no filter `PodTopologySpred` [OSTLER-C016]
-         --> ostler.yaml:5:18
-        5 |     filters_off: [PodTopologySpred]
-          |                  ^
-         hint: did you mean `PodTopologySpread`?
+            error: `workloads.prod.filters_off`: there is no filter `PodTopologySpred` [OSTLER-C016]
+             --> ostler.yaml:5:18
+            5 |     filters_off: [PodTopologySpred]
+              |                  ^
+             hint: did you mean `PodTopologySpread`?
 
-        error: `workloads.prod.scale_down.budgets.a.nodes`: `many` is no number of nodes [OSTLER-C015]
-         --> ostler.yaml:8:20
-        8 |         a: {nodes: many, days: [monday], from: '25:00'}
-          |                    ^^^^
-         hint: write `"3"` or `"10%"`
+            error: `workloads.prod.scale_down.budgets.a.nodes`: `many` is no number of nodes [OSTLER-C015]
+             --> ostler.yaml:8:20
+            8 |         a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
+              |                    ^^^^
+             hint: write `"3"` or `"10%"`
 
-        error: `workloads.prod.scale_down.budgets.a.days`: `monday` is no day [OSTLER-C015]
-         --> ostler.yaml:8:32
-        8 |         a: {nodes: many, days: [monday], from: '25:00'}
-          |                                ^
-         hint: write `mon`, `tue`, `wed`, `thu`, `fri`, `sat` or `sun`
+            error: `workloads.prod.scale_down.budgets.a.days`: `monday` is no day [OSTLER-C015]
+             --> ostler.yaml:8:32
+            8 |         a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
+              |                                ^
+             hint: write `mon`, `tue`, `wed`, `thu`, `fri`, `sat` or `sun`
 
-        error: `workloads.prod.scale_down.budgets.a.from` is no time of the day [OSTLER-C015]
-         --> ostler.yaml:8:48
-        8 |         a: {nodes: many, days: [monday], from: '25:00'}
-          |                                                ^^^^^^^
-         hint: write `"22:30"`
+            error: `workloads.prod.scale_down.budgets.a.from` is no time of the day [OSTLER-C015]
+             --> ostler.yaml:8:48
+            8 |         a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
+              |                                                ^^^^^^^
+             hint: write `"22:30"`
 
-        error: `workloads.prod.pools.general.taints`: `dedicated` is no taint [OSTLER-C015]
-          --> ostler.yaml:10:48
-        10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
-           |                                                ^
-         hint: write `KEY=VALUE:NoSchedule`, `KEY:NoExecute`, or `…:PreferNoSchedule`
+            error: `workloads.prod.scale_down.budgets.a.reasons`: there is no reason `emty` [OSTLER-C016]
+             --> ostler.yaml:8:66
+            8 |         a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
+              |                                                                  ^
+             hint: did you mean `empty`?
 
-        error: `workloads.prod.pools.general.price`: expected a number of at least 0, found a text [OSTLER-C013]
-          --> ostler.yaml:10:68
-        10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
-           |                                                                    ^^^^^
+            error: `workloads.prod.pools.general.taints`: `dedicated` is no taint [OSTLER-C015]
+              --> ostler.yaml:10:48
+            10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
+               |                                                ^
+             hint: write `KEY=VALUE:NoSchedule`, `KEY:NoExecute`, or `…:PreferNoSchedule`
 
-        error: `workloads.prod.pools.general.template.boot`: `soon` is not a length of time [OSTLER-C015]
-          --> ostler.yaml:10:92
-        10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
-           |                                                                                            ^^^^
-         hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
+            error: `workloads.prod.pools.general.price`: expected a number of at least 0, found a text [OSTLER-C013]
+              --> ostler.yaml:10:68
+            10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
+               |                                                                    ^^^^^
 
-        error: `providers.ext.cert_file` and `providers.ext.key_file` go together [OSTLER-C012]
-          --> ostler.yaml:13:3
-        13 |   ext: {type: externalgrpc, address: 'localhost:1', cert_file: a}
-           |   ^^^
-         hint: give both or none
+            error: `workloads.prod.pools.general.template.boot`: `soon` is not a length of time [OSTLER-C015]
+              --> ostler.yaml:10:92
+            10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
+               |                                                                                            ^^^^
+             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
 
-        8 errors"#]],
+            error: `providers.ext.cert_file` and `providers.ext.key_file` go together [OSTLER-C012]
+              --> ostler.yaml:13:3
+            13 |   ext: {type: externalgrpc, address: 'localhost:1', cert_file: a}
+               |   ^^^
+             hint: give both or none
+
+            9 errors"#]],
     );
 }

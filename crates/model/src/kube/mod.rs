@@ -14,8 +14,8 @@ pub use pod::{
     AffinityTerm, Compare, Eviction, HostPort, Owner, Pod, PodSpec, Protocol, Spread, Toleration, VolumeNeed,
 };
 pub use policy::{
-    DrainBudget, DrainRules, Expander, Filter, Hindrance, KubePolicy, PoolHeadroom, Share, WhilePending,
-    Window,
+    DrainBudget, DrainReason, DrainRules, Expander, Filter, Hindrance, KubePolicy, PoolHeadroom, Share,
+    WhilePending, Window,
 };
 pub use selector::{
     Field, LabelOperator, LabelRequirement, LabelSelector, NodeOperator, NodeRequirement, NodeSelector,

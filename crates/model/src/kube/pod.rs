@@ -220,6 +220,11 @@ pub struct Eviction {
 }
 
 impl Pod {
+    /// It has no node and wants one.
+    pub fn waits(&self) -> bool {
+        self.node.is_none() && !self.terminating
+    }
+
     /// Belongs to its node and goes with it: a mirror pod or one of a DaemonSet.
     pub fn is_of_node(&self) -> bool {
         self.owner.as_ref().is_some_and(|owner| matches!(&*owner.kind, "DaemonSet" | "Node"))

@@ -110,10 +110,26 @@ pub struct DrainBudget {
     pub nodes: Share,
     /// Counted for each value of this label on its own (`topology.kubernetes.io/zone`); `None`: over all nodes.
     pub per: Option<Arc<str>>,
-    /// Nodes with pods to move only; otherwise empty ones count too.
-    pub only_with_pods: bool,
+    /// Holds back nodes that go for these reasons; none is all. One that lets empty nodes go does not count them.
+    pub reasons: BTreeSet<DrainReason>,
     /// Holds at these times only; none is always.
     pub windows: Vec<Window>,
+}
+
+/// Why a node goes, as far as budgets tell it apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DrainReason {
+    /// Nothing is on it but what belongs to it.
+    Empty,
+    /// All on it has a place elsewhere, or on cheaper nodes.
+    Underused,
+    /// Made from an older configuration of its pool.
+    Outdated,
+    /// There are more nodes than there may be.
+    OverMax,
+    /// Not ready for too long.
+    Unready,
 }
 
 /// A number of nodes.
@@ -189,6 +205,22 @@ impl Default for KubePolicy {
             filters_off: BTreeSet::new(),
             headroom: Vec::new(),
             shadow: false,
+        }
+    }
+}
+
+impl DrainReason {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Empty, Self::Underused, Self::Outdated, Self::OverMax, Self::Unready];
+
+    /// Its name in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::Underused => "underused",
+            Self::Outdated => "outdated",
+            Self::OverMax => "over_max",
+            Self::Unready => "unready",
         }
     }
 }

@@ -186,7 +186,7 @@ fn quiet_after_a_node_came() {
 #[test]
 fn drains_have_a_budget_for_each_zone() {
     check(
-        "policy drains=1 per=zone loaded
+        "policy drains=1 per=zone for=underused
          pool a cpu=4 mem=16 zone=a
          pool b cpu=4 mem=16 zone=b
          node a1 a
@@ -206,6 +206,23 @@ fn drains_have_a_budget_for_each_zone() {
             remove b1 as underused
             keep a2: used percent 13
             keep keep: drain_budget, unneeded
+        "#]],
+    );
+}
+
+#[test]
+fn a_budget_may_be_for_some_reasons_only() {
+    check(
+        "policy drains=0 for=outdated,unready
+         pool small cpu=4 mem=16
+         node n1 small outdated
+         node n2 small
+         node n3 small
+         pods 1 x cpu=3 mem=1 on=n3",
+        &expect![[r#"
+            remove n2 as empty
+            keep n1: drain_budget
+            keep n3: used percent 75
         "#]],
     );
 }

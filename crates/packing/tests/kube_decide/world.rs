@@ -11,13 +11,13 @@
 //! in cores, memory in GiB, times are in seconds before now.
 
 use ostler_model::kube::{
-    AffinityTerm, Budget, Cluster, Daemon, DrainBudget, Eviction, Expander, HOSTNAME, Headroom, HostPort,
-    KubeNode, KubePolicy, LabelSelector, Owner, PODS, Pod, PodSpec, PoolHeadroom, Protocol, Share, Spread,
-    Taint, TaintEffect, Toleration, VolumeNeed, WhilePending, ZONE,
+    AffinityTerm, Budget, Cluster, Daemon, DrainBudget, DrainReason, Eviction, Expander, HOSTNAME, Headroom,
+    HostPort, KubeNode, KubePolicy, LabelSelector, Owner, PODS, Pod, PodSpec, PoolHeadroom, Protocol, Share,
+    Spread, Taint, TaintEffect, Toleration, VolumeNeed, WhilePending, ZONE,
 };
 use ostler_model::{Millis, Price, Quantity, Resources, Timestamp};
 use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The moment of every test, long after the epoch.
@@ -224,16 +224,16 @@ impl World {
                 "drains" => policy.budgets.push(DrainBudget {
                     nodes: Share::Count(number()),
                     per: words.text("per").map(label_key),
-                    only_with_pods: words.has("loaded"),
+                    reasons: words.text("for").map(reasons).unwrap_or_default(),
                     windows: Vec::new(),
                 }),
                 "percent" => policy.budgets.push(DrainBudget {
                     nodes: Share::Percent(number()),
                     per: None,
-                    only_with_pods: false,
+                    reasons: BTreeSet::new(),
                     windows: Vec::new(),
                 }),
-                "per" | "loaded" => {}
+                "per" | "for" => {}
                 "strict" => policy.while_pending = WhilePending::Strict,
                 "keep-all" => policy.scale_down = false,
                 "no-consolidation" => policy.consolidate = false,
@@ -407,4 +407,10 @@ fn spec(app: &str, words: &Words<'_>) -> PodSpec {
         unjudged: words.has("unjudged").then(|| "a device claim".into()),
         ..PodSpec::default()
     }
+}
+
+/// `outdated,unready`
+fn reasons(text: &str) -> BTreeSet<DrainReason> {
+    let all = DrainReason::ALL.into_iter();
+    all.filter(|reason| text.split(',').any(|name| name == reason.name())).collect()
 }

@@ -160,7 +160,7 @@ impl<'a> Going<'a> {
         cause: RemovalCause,
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
-        if !self.drains.take(world, machine, !moves.is_empty()) {
+        if !self.drains.take(world, machine, cause) {
             return Some(Keep::DrainBudget);
         }
         self.removals.push(Removal { machine, cause });

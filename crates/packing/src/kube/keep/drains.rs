@@ -1,12 +1,12 @@
 //! How many drains there may be at once: the tightest budget that applies counts.
 
-use crate::kube::problem::Stage;
+use crate::kube::problem::{RemovalCause, Stage};
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_model::Timestamp;
-use ostler_model::kube::{DrainBudget, Share, Window};
+use ostler_model::kube::{DrainBudget, DrainReason, Share, Window};
 
 const DAY: u64 = 24 * 3_600_000;
 const WEEK: u64 = 7 * DAY;
@@ -31,9 +31,11 @@ impl<'a> Drains<'a> {
         Self { budgets: active.map(|rule| Left::of(world, rule)).collect() }
     }
 
-    /// Takes one drain of this machine if every budget allows it.
-    pub(in crate::kube) fn take(&mut self, world: &World<'a>, machine: usize, with_pods: bool) -> bool {
-        let applies = |budget: &Left<'_>| with_pods || !budget.rule.only_with_pods;
+    /// Takes one drain of this machine if every budget that has to do with the cause allows it.
+    pub(in crate::kube) fn take(&mut self, world: &World<'a>, machine: usize, cause: RemovalCause) -> bool {
+        let reason = reason(cause);
+        let applies =
+            |budget: &Left<'_>| budget.rule.reasons.is_empty() || budget.rule.reasons.contains(&reason);
         let allowed = |budget: &Left<'a>| {
             budget.left.get(&value(world, budget.rule, machine)).is_none_or(|&left| left > 0)
         };
@@ -58,7 +60,8 @@ impl<'a> Left<'a> {
             }
             let (nodes, leaving) = all.entry(value(world, rule, n)).or_default();
             *nodes += 1;
-            let counts = !rule.only_with_pods || world.movable(n).next().is_some();
+            let empty_too = rule.reasons.is_empty() || rule.reasons.contains(&DrainReason::Empty);
+            let counts = empty_too || world.movable(n).next().is_some();
             *leaving += i64::from(machine.stage == Stage::Leaving && counts);
         }
         let left = all.into_iter().map(|(value, (nodes, leaving))| {
@@ -70,6 +73,16 @@ impl<'a> Left<'a> {
             (value, most - leaving)
         });
         Self { rule, left: left.collect() }
+    }
+}
+
+const fn reason(cause: RemovalCause) -> DrainReason {
+    match cause {
+        RemovalCause::Empty | RemovalCause::Unneeded => DrainReason::Empty,
+        RemovalCause::Underused | RemovalCause::Consolidated => DrainReason::Underused,
+        RemovalCause::Unready => DrainReason::Unready,
+        RemovalCause::MaxPerPool | RemovalCause::MaxTotal => DrainReason::OverMax,
+        RemovalCause::Outdated => DrainReason::Outdated,
     }
 }
 

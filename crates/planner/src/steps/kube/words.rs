@@ -44,7 +44,7 @@ pub(super) fn report(draft: &mut Draft<'_>, question: &Question<'_>, decision: &
 
 fn pods(question: &Question<'_>, decision: &Decision) -> PodsReport {
     let problem = &question.problem;
-    let waits = |pod: &&Pod| pod.node.is_none() && !pod.terminating;
+    let waits = |pod: &&Pod| pod.waits();
     let waiting = problem.cluster.pods.iter().filter(waits);
     let ignored = |pod: &Pod| Some((pod_name(problem.cluster, pod), pod.ignored.as_ref()?.to_string()));
     let on_new = decision.placed.iter().filter_map(|(pod, place)| match place {
@@ -65,7 +65,7 @@ fn pods(question: &Question<'_>, decision: &Decision) -> PodsReport {
 /// The first pod of each spec that waits: an example tells more than numbers.
 fn first_pods(cluster: &Cluster) -> BTreeMap<u32, &Pod> {
     let mut first: BTreeMap<u32, &Pod> = BTreeMap::new();
-    for pod in cluster.pods.iter().filter(|pod| pod.node.is_none() && !pod.terminating) {
+    for pod in cluster.pods.iter().filter(|pod| pod.waits()) {
         let known = first.entry(pod.spec).or_insert(pod);
         if pod.name < known.name {
             *known = pod;
