@@ -275,12 +275,12 @@ fn named_amount(entry: &Entry) -> Result<(Arc<str>, Quantity), Wrong> {
     }
 }
 
-/// `4`, `0.5`, and for bytes also `8GiB`. The most is 10¹⁸: beyond it Ray's own floats skip whole numbers.
+/// `4`, `0.5`, for bytes also `8GiB`, and all that Kubernetes writes: `500m`, `8Gi`, `2k`. The most is 10¹⁸: beyond it Ray's own floats skip whole numbers.
 fn amount(node: &Node) -> Result<Quantity, Wrong> {
     let amount = match &node.value {
         Value::Integer(n) => Quantity::ten_thousandths(n.saturating_mul(10_000)),
         Value::Decimal(text) => decimal(text)?,
-        Value::Text(text) => bytes(text)?,
+        Value::Text(text) => with_unit(text)?,
         _ => {
             return Err(Wrong::new(
                 Code::WrongType,
@@ -310,8 +310,8 @@ fn decimal(text: &str) -> Result<Quantity, Wrong> {
     })
 }
 
-fn bytes(text: &str) -> Result<Quantity, Wrong> {
-    const UNITS: [(&str, u64); 12] = [
+fn with_unit(text: &str) -> Result<Quantity, Wrong> {
+    const UNITS: [(&str, u64); 19] = [
         ("KiB", 1 << 10),
         ("MiB", 1 << 20),
         ("GiB", 1 << 30),
@@ -325,14 +325,26 @@ fn bytes(text: &str) -> Result<Quantity, Wrong> {
         ("Mi", 1 << 20),
         ("Gi", 1 << 30),
         ("Ti", 1 << 40),
+        ("Pi", 1 << 50),
+        ("k", 1_000),
+        ("M", 1_000_000),
+        ("G", 1_000_000_000),
+        ("T", 1_000_000_000_000),
+        ("P", 1_000_000_000_000_000),
+        ("", 1),
     ];
+    let thousandths = || {
+        let count: i128 = text.strip_suffix('m')?.parse().ok()?;
+        Some(Quantity::ten_thousandths(count.checked_mul(10)?))
+    };
     UNITS
         .iter()
         .find_map(|(unit, each)| {
             Some(text.strip_suffix(unit)?.trim_end().parse::<Quantity>().ok()?.times(*each))
         })
+        .or_else(thousandths)
         .ok_or_else(|| {
-            let hint = "write a number; for bytes also `512MiB` or `8GiB`";
+            let hint = "write a number; also `500m`, and for bytes `512MiB` or `8Gi`";
             Wrong::new(Code::BadForm, format!("`{text}` is no amount"), hint)
         })
 }

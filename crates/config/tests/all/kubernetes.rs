@@ -164,3 +164,46 @@ providers:
             9 errors"#]],
     );
 }
+
+#[test]
+fn amounts_are_read_as_kubernetes_writes_them() {
+    let text = "
+workloads:
+  prod:
+    kind: kubernetes
+    pools:
+      general:
+        provider: sim
+        max: 1
+        resources: {cpu: 3920m, memory: 14Gi, ephemeral-storage: 2P, pods: '110', example.com/big: 2k}
+providers:
+  sim: {type: kwok}
+";
+    let loaded = general(text).expect("nothing is wrong");
+    let resources = &loaded.configuration.workloads[0].pools[0].pool.resources;
+    let said: Vec<String> = resources.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+    expect![[r#"
+        cpu=3.92
+        ephemeral-storage=2000000000000000
+        example.com/big=2000
+        memory=15032385536
+        pods=110"#]]
+    .assert_eq(&said.join("\n"));
+    check(
+        general(&text.replace("3920m", "3920u").replace("14Gi", "1.5m")),
+        expect![[r#"
+        error: `workloads.prod.pools.general.resources`: `cpu`: `3920u` is no amount [OSTLER-C015]
+         --> ostler.yaml:9:26
+        9 |         resources: {cpu: 3920u, memory: 1.5m, ephemeral-storage: 2P, pods: '110', example.com/big: 2k}
+          |                          ^^^^^
+         hint: write a number; also `500m`, and for bytes `512MiB` or `8Gi`
+
+        error: `workloads.prod.pools.general.resources`: `memory`: `1.5m` is no amount [OSTLER-C015]
+         --> ostler.yaml:9:41
+        9 |         resources: {cpu: 3920u, memory: 1.5m, ephemeral-storage: 2P, pods: '110', example.com/big: 2k}
+          |                                         ^^^^
+         hint: write a number; also `500m`, and for bytes `512MiB` or `8Gi`
+
+        2 errors"#]],
+    );
+}

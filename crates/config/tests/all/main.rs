@@ -2,6 +2,7 @@
 
 mod any_text;
 mod common;
+mod examples;
 mod general;
 mod generated;
 mod hostile;

@@ -120,7 +120,7 @@ cluster_name: again
               --> cluster.yaml:14:59
             14 |     resources: {CPU: -2, GPU: .nan, memory: 0.00001, TPU: some, FPGA: [1]}
                |                                                           ^^^^
-             hint: write a number; for bytes also `512MiB` or `8GiB`
+             hint: write a number; also `500m`, and for bytes `512MiB` or `8Gi`
 
             error: `available_node_types.bad/name.resources`: `FPGA`: expected an amount, found a list [OSTLER-C013]
               --> cluster.yaml:14:71
