@@ -219,34 +219,17 @@ fn scaled(node: &Node, each: u64, most: u64) -> Result<i64, Wrong> {
 
 /// `1.5h`, `90s`, `250ms`.
 pub(crate) fn duration(text: &str) -> Result<Millis, Wrong> {
-    const UNITS: [(&str, u64); 7] = [
-        ("ms", 1),
-        ("s", 1000),
-        ("min", 60_000),
-        ("m", 60_000),
-        ("h", 3_600_000),
-        ("d", 86_400_000),
-        ("", 0),
-    ];
-    let bad = || {
+    let duration = humantime::parse_duration(text).map_err(|_| {
         Wrong::new(
             Code::BadForm,
             format!("`{text}` is not a length of time"),
-            "write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`",
+            "write a number and its unit, such as `500ms`, `30s`, `5min`, `1h30m` or `1d`",
         )
-    };
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let (_, each) = UNITS.iter().find(|(name, _)| *name == unit.trim_start()).ok_or_else(bad)?;
-    if *each == 0 {
-        return Err(bad());
-    }
-    let number: Quantity = number.parse().map_err(|_| bad())?;
-    let scaled = number.times(*each).as_ten_thousandths();
-    if scaled % 10_000 != 0 {
+    })?;
+    if duration.subsec_nanos() % 1_000_000 != 0 {
         return Err(Wrong::new(Code::BadForm, format!("`{text}` is finer than a millisecond"), ""));
     }
-    match u64::try_from(scaled / 10_000) {
+    match u64::try_from(duration.as_millis()) {
         // A hundred years: sums with timestamps never overflow.
         Ok(ms) if ms <= 3_200_000_000_000 => Ok(Millis(ms)),
         _ => Err(Wrong::new(Code::OutOfRange, format!("`{text}` is longer than a hundred years"), "")),

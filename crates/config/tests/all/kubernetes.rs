@@ -153,7 +153,7 @@ providers:
               --> ostler.yaml:10:92
             10 |       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
                |                                                                                            ^^^^
-             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
+             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `1h30m` or `1d`
 
             error: `providers.ext.cert_file` and `providers.ext.key_file` go together [OSTLER-C012]
               --> ostler.yaml:13:3

@@ -244,7 +244,7 @@ extra: 1
               --> ostler.yaml:10:21
             10 |       idle_timeout: 5 fortnights
                |                     ^^^^^^^^^^^^
-             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
+             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `1h30m` or `1d`
 
             error: `workloads.main.policy.pending_idle_timeout`: `0.0001s` is finer than a millisecond [OSTLER-C015]
               --> ostler.yaml:11:29
@@ -315,11 +315,11 @@ extra: 1
             26 |     command: []
                |              ^
 
-            error: `providers.here.stop_grace`: `10y` is not a length of time [OSTLER-C015]
+            error: `providers.here.stop_grace`: `10y` is too long [OSTLER-C014]
               --> ostler.yaml:27:17
             27 |     stop_grace: 10y
                |                 ^^^
-             hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `2h` or `1d`
+             hint: it goes from 0 ms to 24 h
 
             error: `providers.here.environment`: `A=B` cannot be the name of a variable [OSTLER-C015]
               --> ostler.yaml:28:19
