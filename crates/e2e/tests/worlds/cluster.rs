@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 /// A scheduler that has had nothing to do for this long while nodes were new has heard of them.
 const QUIET: Duration = Duration::from_secs(2);
+/// Its count of pods that wait may be off by one for good after some hundred worlds; then it counts as idle once nothing
+/// has moved for this long.
+const STILL: Duration = Duration::from_secs(6);
 
 /// Everything that is there.
 #[derive(Debug, Clone, Default)]
@@ -173,7 +176,7 @@ impl Cluster {
     /// that is it; otherwise it is given some time more, in which it might hear of something new.
     pub(crate) async fn settle(&self, world: &World, expected: &BTreeSet<Name>) -> Look {
         let mut deadline = Instant::now() + PATIENCE;
-        let mut still: Option<(Instant, usize)> = None;
+        let mut still: Option<(Instant, (usize, usize))> = None;
         let mut before = 0;
         loop {
             let look = self.look().await;
@@ -182,17 +185,22 @@ impl Cluster {
             let tried =
                 look.pods.iter().filter(|pod| node_of(pod).is_some() || verdict(pod).is_some()).count();
             let queues = self.queues().await;
-            let rest = Queues { active: 0, backoff: 0, unschedulable: look.pods.len() - bound };
+            let off = queues.unschedulable.abs_diff(look.pods.len() - bound);
             if tried + bound != before {
                 (before, deadline) = (tried + bound, Instant::now() + PATIENCE);
             }
-            let idle = made == 0 && tried == look.pods.len() && queues == rest;
+            let idle = made == 0 && tried == look.pods.len() && queues.active == 0 && queues.backoff == 0;
+            let seen = (bound, off);
             still = match still {
-                Some((since, before)) if idle && before == bound => Some((since, before)),
-                _ => idle.then(|| (Instant::now(), bound)),
+                Some((since, before)) if idle && before == seen => Some((since, before)),
+                _ => idle.then(|| (Instant::now(), seen)),
             };
             let waits = |pod: &Pod| node_of(pod).is_none() && expected.contains(&name_of(pod));
-            let patience = if look.pods.iter().any(waits) { QUIET } else { PAUSE };
+            let patience = match () {
+                () if off > 0 => STILL,
+                () if look.pods.iter().any(waits) => QUIET,
+                () => PAUSE,
+            };
             if still.is_some_and(|(since, _)| since.elapsed() >= patience) {
                 return look;
             }
@@ -220,7 +228,7 @@ impl Cluster {
 }
 
 /// Pods in the queues of the scheduler; one that it tries just now is in none.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Queues {
     active: usize,
     backoff: usize,

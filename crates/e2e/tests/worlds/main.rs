@@ -64,9 +64,9 @@ struct Sum {
     extra: u64,
     /// Worlds by how often nodes were asked for.
     passes: [usize; PASSES + 1],
-    /// Pods that lost their place to others by the order in which the scheduler took them, and that neither finds one
-    /// for now.
-    lost: usize,
+    /// Pods that lost their place to others by the order in which the scheduler took them, by what now keeps each from
+    /// every pool.
+    lost: BTreeMap<&'static str, usize>,
     /// Pods that found one by it.
     won: usize,
 }
@@ -80,7 +80,7 @@ impl Sum {
         self.hopeless += one.hopeless;
         self.nodes += one.nodes;
         self.extra += one.extra;
-        self.lost += one.lost;
+        one.lost.iter().for_each(|(why, count)| *self.lost.entry(why).or_default() += count);
         self.won += one.won;
         self.passes.iter_mut().zip(one.passes).for_each(|(sum, one)| *sum += one);
     }
@@ -91,7 +91,7 @@ impl std::fmt::Display for Sum {
         write!(
             f,
             "{} worlds, {} pods: {} on nodes that were there, {} said to fit, {} to fit nowhere; {} nodes at first, \
-             {} later; worlds by passes {:?}; by the scheduler's order {} pods lost their place, {} found one",
+             {} later; worlds by passes {:?}; by the scheduler's order pods lost their place to {:?}, {} found one",
             self.worlds,
             self.pods,
             self.there,
@@ -168,8 +168,12 @@ impl Story<'_> {
         }
         // Equal pods may change places; what counts is how many of a kind.
         let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut against: BTreeMap<&str, &'static str> = BTreeMap::new();
         for name in first.placed.keys() {
             kinds.entry(kind(name)).or_default().0 += 1;
+            if let Some(why) = last.unplaced.get(name).filter(|_| !bound.contains(name)) {
+                against.insert(kind(name), obstacle(why));
+            }
             // Others took its place, or what it must be with went elsewhere: never for what the pool itself is.
             let why = last.unplaced.get(name).map_or(&[][..], |why| why);
             let right = bound.contains(name) || !is_static(why);
@@ -182,8 +186,11 @@ impl Story<'_> {
         for name in first.placed.keys().chain(first.unplaced.keys()).filter(|name| bound.contains(*name)) {
             kinds.entry(kind(name)).or_default().1 += 1;
         }
-        for (placed, bound) in kinds.into_values() {
-            sum.lost += placed.saturating_sub(bound);
+        for (kind, (placed, bound)) in kinds {
+            if placed > bound {
+                let why = against.get(kind).copied().unwrap_or("what their like wait for");
+                *sum.lost.entry(why).or_default() += placed - bound;
+            }
             sum.won += bound.saturating_sub(placed);
         }
     }
@@ -239,6 +246,23 @@ impl Story<'_> {
 /// The pods of one group are equal; only the number at the end of their names differs.
 fn kind((_, name): &Name) -> &str {
     name.rsplit_once('-').map_or(name, |(kind, _)| kind)
+}
+
+/// What keeps a pod from every pool, in a word: the first of these that some pool says.
+fn obstacle(why: &[Unfit]) -> &'static str {
+    let says = |of: fn(&Unfit) -> bool| why.iter().any(of);
+    match () {
+        () if says(|why| {
+            matches!(why, Unfit::PoolAtMax { .. } | Unfit::GroupAtMax { .. } | Unfit::TotalAtMax { .. })
+        }) =>
+        {
+            "bounds"
+        }
+        () if says(|why| matches!(why, Unfit::AntiAffinity { .. })) => "anti-affinity",
+        () if says(|why| matches!(why, Unfit::Affinity { .. })) => "affinity",
+        () if says(|why| matches!(why, Unfit::Spread { .. })) => "spread",
+        () => "other things",
+    }
 }
 
 /// Do all pools say no for what their machines are, whatever runs on them?
