@@ -11,7 +11,7 @@ use ostler_provider::Provider;
 use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Group, Tls, group_of};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
 use ostler_workload_kubernetes::lease::{Held, Lease};
-use ostler_workload_kubernetes::{Config, KubernetesWorkload, Promise};
+use ostler_workload_kubernetes::{Config, KubernetesWorkload};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
@@ -29,14 +29,6 @@ pub(crate) fn workload(config: &WorkloadConfig, kind: &KubernetesConfig) -> Resu
 }
 
 fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
-    let promise = |pool: &ostler_config::PoolConfig| {
-        let node = pool.pool.node.as_deref();
-        let promise = Promise {
-            resources: pool.pool.resources.clone(),
-            startup_taints: node.map(|node| node.startup_taints.clone()).unwrap_or_default(),
-        };
-        (pool.pool.id.clone(), promise)
-    };
     let kube = config.policy.kube.as_deref().cloned().unwrap_or_default();
     Config {
         kubeconfig: kind.connection.kubeconfig.clone(),
@@ -47,7 +39,6 @@ fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
         batch_idle: duration(kind.batch_idle),
         batch_max: duration(kind.batch_max),
         rules: kube.drain,
-        pools: config.pools.iter().map(promise).collect(),
         ..Config::default()
     }
 }

@@ -87,14 +87,14 @@ impl Rim {
         for workload in &config.workloads {
             let kind =
                 |c: &Configuration| c.workloads.iter().find(|w| w.id == workload.id).map(|w| w.kind.clone());
-            // What the nodes of a Kubernetes pool are to show is part of how its cluster is looked at.
-            let looked_at = |c: &Configuration| {
+            // How the nodes of a Kubernetes cluster are emptied is part of its policy.
+            let emptied = |c: &Configuration| {
                 let found = c.workloads.iter().find(|w| w.id == workload.id)?;
-                found.policy.kube.is_some().then(|| (found.policy.clone(), found.pools.clone()))
+                found.policy.kube.is_some().then(|| found.policy.clone())
             };
             let same = old
                 .as_ref()
-                .is_some_and(|old| kind(old) == kind(&config) && looked_at(old) == looked_at(&config));
+                .is_some_and(|old| kind(old) == kind(&config) && emptied(old) == emptied(&config));
             let known = self.workload(&workload.id).filter(|_| same);
             let connected = known.map_or_else(|| self.connect.workload(&config, &workload.id), Ok)?;
             workloads.insert(workload.id.clone(), connected);
