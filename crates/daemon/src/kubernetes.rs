@@ -4,13 +4,14 @@ use crate::clock::duration;
 use crate::error::DaemonError;
 use crate::rim::Connected;
 use ostler_config::{
-    Configuration, ExternalGrpcConfig, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind,
+    Configuration, ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, WorkloadConfig,
+    WorkloadKind,
 };
 use ostler_model::ProviderId;
 use ostler_provider::Provider;
 use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Group, Tls, group_of};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
-use ostler_workload_kubernetes::lease::{Held, Lease};
+use ostler_workload_kubernetes::lease::{Claim, Held, Lease};
 use ostler_workload_kubernetes::{Config, KubernetesWorkload};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -39,6 +40,7 @@ fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
         batch_idle: duration(kind.batch_idle),
         batch_max: duration(kind.batch_max),
         rules: kube.drain,
+        shadow: kube.shadow,
         ..Config::default()
     }
 }
@@ -66,9 +68,7 @@ fn wait_here<T>(future: impl Future<Output = T>) -> T {
 /// [`DaemonError::Rim`] if a Lease cannot be had by waiting: no rights, no namespace.
 pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonError> {
     let mut held = Vec::new();
-    for workload in &configuration.workloads {
-        let WorkloadKind::Kubernetes(kind) = &workload.kind else { continue };
-        let Some(lease) = &kind.lease else { continue };
+    for (workload, kind, lease) in leases(configuration) {
         let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let lease = Lease {
             name: lease.name.clone(),
@@ -82,6 +82,41 @@ pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonErro
         held.push(got);
     }
     Ok(held)
+}
+
+/// The Leases that a configuration wants held. A shadow leads nobody: it runs beside whoever does.
+fn leases(
+    all: &Configuration,
+) -> impl Iterator<Item = (&WorkloadConfig, &KubernetesConfig, &KubeLease)> + use<'_> {
+    all.workloads.iter().filter(|workload| !workload.policy.is_shadow()).filter_map(|workload| {
+        let WorkloadKind::Kubernetes(kind) = &workload.kind else { return None };
+        Some((workload, &**kind, kind.lease.as_ref()?))
+    })
+}
+
+/// Does one want other Leases held than the other?
+pub(crate) fn wants_other_leases(one: &Configuration, other: &Configuration) -> bool {
+    fn of(all: &Configuration) -> impl Iterator<Item = (&KubeConnection, &str, &KubeLease)> {
+        leases(all).map(|(_, kind, lease)| (&kind.connection, &*kind.namespace, lease))
+    }
+    !of(one).eq(of(other))
+}
+
+/// Whether this Ostler leads still, by its own clock. Its store may be its own alone, so that the store's term fences
+/// nobody out: nothing is written or begun once a Lease may be another's.
+#[derive(Debug, Clone, Default)]
+pub struct Claims(Vec<Claim>);
+
+impl Claims {
+    /// By these Leases.
+    pub fn of(held: &[Held]) -> Self {
+        Self(held.iter().map(Held::claim).collect())
+    }
+
+    /// Is every Lease ours?
+    pub(crate) fn hold(&self) -> bool {
+        self.0.iter().all(Claim::holds)
+    }
 }
 
 /// Ends with the first Lease that is lost; never, if there is none.

@@ -1,6 +1,7 @@
 //! The outside: the workloads and providers of the configuration as objects, and what a launch needs to know.
 
 use crate::error::DaemonError;
+use crate::kubernetes::wants_other_leases;
 use ostler_config::{Configuration, PoolConfig};
 use ostler_engine::{Setup, Source};
 use ostler_model::{PoolId, ProviderId, WorkloadId};
@@ -78,6 +79,10 @@ impl Rim {
     pub(crate) fn replace(&self, config: Configuration) -> Result<(), DaemonError> {
         let (mut providers, mut workloads) = (BTreeMap::new(), BTreeMap::new());
         let old = self.config();
+        if old.as_ref().is_some_and(|old| wants_other_leases(old, &config)) {
+            let what = "which Leases are held is settled at the start; restart Ostler for another `lease` or `shadow`";
+            return Err(DaemonError::Rim(format!("{what} [OSTLER-D013]")));
+        }
         for id in config.providers.keys() {
             let same = old.as_ref().is_some_and(|old| old.providers.get(id) == config.providers.get(id));
             let known = self.provider(id).filter(|_| same);

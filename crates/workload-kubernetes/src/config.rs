@@ -26,6 +26,8 @@ pub struct Config {
     pub outage: Duration,
     /// Which pods may be moved.
     pub rules: DrainRules,
+    /// Nothing is done by itself: nodes that are to be emptied are left to whoever marked them.
+    pub shadow: bool,
 }
 
 impl Default for Config {
@@ -43,6 +45,7 @@ impl Default for Config {
             batch_max: Duration::from_secs(10),
             outage: Duration::from_secs(15),
             rules: DrainRules { let_jobs_finish: true, ..DrainRules::default() },
+            shadow: false,
         }
     }
 }
