@@ -4,7 +4,7 @@ use crate::args::{Format, RunArgs};
 use crate::exit::{Exit, Trouble};
 use ostler_config::{Configuration, Loaded, Overrides};
 use ostler_console::Secret;
-use ostler_daemon::{Board, Loader, Options, RealOutside, Rim};
+use ostler_daemon::{Board, Claims, Loader, Options, RealOutside, Rim};
 use ostler_store::SqliteStore;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit
         rim,
         store: Box::new(store),
         lease,
+        claims: Claims::of(&held),
         record: loader.args.record.clone(),
         rescue: store_path.with_extension("rescue"),
         loader,

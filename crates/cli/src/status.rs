@@ -91,10 +91,11 @@ fn workload_text(workload: &WorkloadView, verbose: bool, out: &mut Out) -> io::R
             Some(format!("It cannot be seen, and nothing is decided: {failure} [{}]", hold.code))
         }
         (Some(failure), None) => Some(format!("It cannot be seen: {failure}")),
-        (None, Some(hold)) => Some(format!("Nothing is decided: {} [{}]", hold.text, hold.code)),
+        (None, Some(hold)) => Some(format!("Nothing is done: {} [{}]", hold.text, hold.code)),
         (None, None) => None,
     };
     out.lines(trouble.iter().map(|trouble| format!("  {trouble}")))?;
+    out.lines(workload.would.iter().map(|what| format!("  {what}")))?;
     out.lines(workload.target.iter().map(|target| format!("  {target}")))?;
     out.lines(workload.faults.iter().map(|fault| format!("  Left aside: {fault}")))?;
     part(out, &["POOL", "MIN", "MAX", "MACHINES", "TROUBLE"], workload.pools.iter().map(pool))?;

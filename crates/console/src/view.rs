@@ -57,6 +57,8 @@ pub struct WorkloadView {
     pub demand: Vec<DemandView>,
     /// Records that are wrong.
     pub faults: Vec<String>,
+    /// What would be done, if anything might be.
+    pub would: Vec<String>,
 }
 
 /// One pool.
@@ -182,6 +184,7 @@ fn workload_view(workload: &WorkloadStatus, now: Timestamp) -> WorkloadView {
         nodes: workload.nodes.iter().map(node_view).collect(),
         demand: demand_views(workload),
         faults: report.iter().flat_map(|r| r.faults.iter().cloned()).map(fault).collect(),
+        would: report.iter().flat_map(|r| r.would.iter().cloned()).collect(),
     }
 }
 

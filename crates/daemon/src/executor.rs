@@ -1,6 +1,7 @@
 //! Acting: each effect as a task of its own. It always ends in a report.
 
 use crate::clock::now;
+use crate::kubernetes::Claims;
 use crate::rim::Rim;
 use crate::sources::within;
 use ostler_config::Deadlines;
@@ -27,13 +28,14 @@ const LAUNCH_AGAIN: [Duration; 3] =
 #[derive(Debug, Clone)]
 pub(crate) struct Executor {
     rim: Arc<Rim>,
+    claims: Claims,
     inputs: mpsc::Sender<Input>,
     slots: Arc<Semaphore>,
 }
 
 impl Executor {
-    pub(crate) fn new(rim: Arc<Rim>, inputs: mpsc::Sender<Input>) -> Self {
-        Self { rim, inputs, slots: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(rim: Arc<Rim>, claims: Claims, inputs: mpsc::Sender<Input>) -> Self {
+        Self { rim, claims, inputs, slots: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Begins an effect. `idle_since`: for a drain of an idle node, since when it has been idle.
@@ -50,6 +52,9 @@ impl Executor {
     }
 
     async fn act(&self, workload: &WorkloadId, effect: &Effect, idle: ostler_model::Millis) -> EffectOutcome {
+        if !self.claims.hold() {
+            return failed("another Ostler may lead now [OSTLER-D014]");
+        }
         let Some(deadlines) = self.rim.config().map(|config| config.deadlines) else {
             return failed("there is no configuration [OSTLER-D004]");
         };

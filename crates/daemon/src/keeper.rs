@@ -3,6 +3,7 @@
 
 use crate::clock::now;
 use crate::error::DaemonError;
+use crate::kubernetes::Claims;
 use crate::words;
 use ostler_engine::Input;
 use ostler_lifecycle::Instance;
@@ -42,6 +43,7 @@ impl Keeper {
     pub(crate) fn start(
         mut store: Box<dyn Store>,
         lease: Millis,
+        claims: Claims,
         inputs: mpsc::Sender<Input>,
     ) -> Result<(Self, oneshot::Receiver<DaemonError>), DaemonError> {
         let term = store.acquire(&process_name(), now(), lease)?;
@@ -52,7 +54,7 @@ impl Keeper {
             .name("keeper".to_owned())
             .spawn(move || {
                 let renew_every = Duration::from_millis(lease.0 / 3).max(Duration::from_millis(100));
-                if let Err(error) = (Work { store, term, inputs, renew_every }).run(&queue) {
+                if let Err(error) = (Work { store, term, claims, inputs, renew_every }).run(&queue) {
                     let _ = lost.send(error);
                 }
             })
@@ -80,6 +82,7 @@ impl Keeper {
 struct Work {
     store: Box<dyn Store>,
     term: Term,
+    claims: Claims,
     inputs: mpsc::Sender<Input>,
     renew_every: Duration,
 }
@@ -127,6 +130,10 @@ impl Work {
     }
 
     fn commit(&mut self, workload: WorkloadId, expected: u64, plan: &Plan) -> Result<(), DaemonError> {
+        if !self.claims.hold() {
+            tracing::warn!(%workload, "a plan is not written: another Ostler may lead now [OSTLER-D014]");
+            return Ok(()); // who waits for the Lease to be lost hears of it
+        }
         let commit = encode(&workload, expected, self.term, plan);
         let input = match self.store.commit(&commit) {
             Ok(version) => Input::Committed { workload, version },

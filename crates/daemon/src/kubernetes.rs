@@ -5,14 +5,15 @@ use crate::error::DaemonError;
 use crate::keeper::process_name;
 use crate::rim::Connected;
 use ostler_config::{
-    Configuration, ExternalGrpcConfig, KubeConnection, KubernetesConfig, WorkloadConfig, WorkloadKind,
+    Configuration, ExternalGrpcConfig, KubeConnection, KubeLease, KubernetesConfig, WorkloadConfig,
+    WorkloadKind,
 };
 use ostler_model::ProviderId;
 use ostler_provider::Provider;
 use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Tls};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
-use ostler_workload_kubernetes::lease::{Held, Lease};
-use ostler_workload_kubernetes::{Config, KubernetesWorkload, Promise};
+use ostler_workload_kubernetes::lease::{Claim, Held, Lease};
+use ostler_workload_kubernetes::{Config, KubernetesWorkload};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
@@ -30,14 +31,6 @@ pub(crate) fn workload(config: &WorkloadConfig, kind: &KubernetesConfig) -> Resu
 }
 
 fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
-    let promise = |pool: &ostler_config::PoolConfig| {
-        let node = pool.pool.node.as_deref();
-        let promise = Promise {
-            resources: pool.pool.resources.clone(),
-            startup_taints: node.map(|node| node.startup_taints.clone()).unwrap_or_default(),
-        };
-        (pool.pool.id.clone(), promise)
-    };
     let kube = config.policy.kube.as_deref().cloned().unwrap_or_default();
     Config {
         kubeconfig: kind.connection.kubeconfig.clone(),
@@ -48,7 +41,7 @@ fn client(config: &WorkloadConfig, kind: &KubernetesConfig) -> Config {
         batch_idle: duration(kind.batch_idle),
         batch_max: duration(kind.batch_max),
         rules: kube.drain,
-        pools: config.pools.iter().map(promise).collect(),
+        shadow: kube.shadow,
         ..Config::default()
     }
 }
@@ -76,9 +69,7 @@ fn wait_here<T>(future: impl Future<Output = T>) -> T {
 /// [`DaemonError::Rim`] if a Lease cannot be had by waiting: no rights, no namespace.
 pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonError> {
     let mut held = Vec::new();
-    for workload in &configuration.workloads {
-        let WorkloadKind::Kubernetes(kind) = &workload.kind else { continue };
-        let Some(lease) = &kind.lease else { continue };
+    for (workload, kind, lease) in leases(configuration) {
         let lease =
             Lease { name: lease.name.clone(), holder: process_name(), lasts: duration(lease.duration) };
         tracing::info!(workload = %workload.id, lease = %lease.name, "waiting to lead");
@@ -88,6 +79,41 @@ pub async fn lead(configuration: &Configuration) -> Result<Vec<Held>, DaemonErro
         held.push(got);
     }
     Ok(held)
+}
+
+/// The Leases that a configuration wants held. A shadow leads nobody: it runs beside whoever does.
+fn leases(
+    all: &Configuration,
+) -> impl Iterator<Item = (&WorkloadConfig, &KubernetesConfig, &KubeLease)> + use<'_> {
+    all.workloads.iter().filter(|workload| !workload.policy.is_shadow()).filter_map(|workload| {
+        let WorkloadKind::Kubernetes(kind) = &workload.kind else { return None };
+        Some((workload, &**kind, kind.lease.as_ref()?))
+    })
+}
+
+/// Does one want other Leases held than the other?
+pub(crate) fn wants_other_leases(one: &Configuration, other: &Configuration) -> bool {
+    fn of(all: &Configuration) -> impl Iterator<Item = (&KubeConnection, &str, &KubeLease)> {
+        leases(all).map(|(_, kind, lease)| (&kind.connection, &*kind.namespace, lease))
+    }
+    !of(one).eq(of(other))
+}
+
+/// Whether this Ostler leads still, by its own clock. Its store may be its own alone, so that the store's term fences
+/// nobody out: nothing is written or begun once a Lease may be another's.
+#[derive(Debug, Clone, Default)]
+pub struct Claims(Vec<Claim>);
+
+impl Claims {
+    /// By these Leases.
+    pub fn of(held: &[Held]) -> Self {
+        Self(held.iter().map(Held::claim).collect())
+    }
+
+    /// Is every Lease ours?
+    pub(crate) fn hold(&self) -> bool {
+        self.0.iter().all(Claim::holds)
+    }
 }
 
 /// Ends with the first Lease that is lost; never, if there is none.

@@ -28,7 +28,7 @@ mod words;
 pub use board::Board;
 pub use connect::RealOutside;
 pub use error::DaemonError;
-pub use kubernetes::{lead, lost};
+pub use kubernetes::{Claims, lead, lost};
 pub use look::look;
 pub use reload::Loader;
 pub use rim::{Connect, Connected, Rim};

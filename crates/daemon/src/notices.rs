@@ -69,7 +69,8 @@ pub(crate) fn status(report: &Report) -> String {
     let _ = writeln!(text, "pods waiting: {}\npods with a place: {}\npools:", pods.waiting, pods.placed);
     for pool in &report.pools {
         let states: Vec<String> = pool.states.iter().map(|(state, n)| format!("{n} {state}")).collect();
-        let _ = write!(text, "  {} ({} to {}): {}", pool.pool, pool.min, pool.max, states.join(", "));
+        let states = if states.is_empty() { "none".to_owned() } else { states.join(", ") };
+        let _ = write!(text, "  {} ({} to {}): {states}", pool.pool, pool.min, pool.max);
         match &pool.last_refusal {
             Some(refusal) => {
                 let _ = writeln!(text, "; last refusal: {refusal}");

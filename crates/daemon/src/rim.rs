@@ -1,6 +1,7 @@
 //! The outside: the workloads and providers of the configuration as objects, and what a launch needs to know.
 
 use crate::error::DaemonError;
+use crate::kubernetes::wants_other_leases;
 use ostler_config::{Configuration, PoolConfig};
 use ostler_engine::{Setup, Source};
 use ostler_model::{PoolId, ProviderId, WorkloadId};
@@ -78,6 +79,10 @@ impl Rim {
     pub(crate) fn replace(&self, config: Configuration) -> Result<(), DaemonError> {
         let (mut providers, mut workloads) = (BTreeMap::new(), BTreeMap::new());
         let old = self.config();
+        if old.as_ref().is_some_and(|old| wants_other_leases(old, &config)) {
+            let what = "which Leases are held is settled at the start; restart Ostler for another `lease` or `shadow`";
+            return Err(DaemonError::Rim(format!("{what} [OSTLER-D013]")));
+        }
         for id in config.providers.keys() {
             let same = old.as_ref().is_some_and(|old| old.providers.get(id) == config.providers.get(id));
             let known = self.provider(id).filter(|_| same);
@@ -87,14 +92,14 @@ impl Rim {
         for workload in &config.workloads {
             let kind =
                 |c: &Configuration| c.workloads.iter().find(|w| w.id == workload.id).map(|w| w.kind.clone());
-            // What the nodes of a Kubernetes pool are to show is part of how its cluster is looked at.
-            let looked_at = |c: &Configuration| {
+            // How the nodes of a Kubernetes cluster are emptied is part of its policy.
+            let emptied = |c: &Configuration| {
                 let found = c.workloads.iter().find(|w| w.id == workload.id)?;
-                found.policy.kube.is_some().then(|| (found.policy.clone(), found.pools.clone()))
+                found.policy.kube.is_some().then(|| found.policy.clone())
             };
             let same = old
                 .as_ref()
-                .is_some_and(|old| kind(old) == kind(&config) && looked_at(old) == looked_at(&config));
+                .is_some_and(|old| kind(old) == kind(&config) && emptied(old) == emptied(&config));
             let known = self.workload(&workload.id).filter(|_| same);
             let connected = known.map_or_else(|| self.connect.workload(&config, &workload.id), Ok)?;
             workloads.insert(workload.id.clone(), connected);

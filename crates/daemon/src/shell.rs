@@ -6,6 +6,7 @@ use crate::desk::Desk;
 use crate::error::DaemonError;
 use crate::executor::Executor;
 use crate::keeper::Keeper;
+use crate::kubernetes::Claims;
 use crate::planning::Planning;
 use crate::publisher::{Publisher, published};
 use crate::reload::{self, Loader};
@@ -36,6 +37,8 @@ pub struct Options {
     pub store: Box<dyn Store>,
     /// How long a leader on another host is believed to live without a word.
     pub lease: Millis,
+    /// By which Leases it leads.
+    pub claims: Claims,
     /// Reads the configuration again.
     pub loader: Arc<dyn Loader>,
     /// Where every pass that changes something is recorded.
@@ -56,7 +59,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), DaemonError> {
     let (sender, mut inputs) = mpsc::channel(INPUTS_MAX);
-    let (keeper, lost) = Keeper::start(options.store, options.lease, sender.clone())?;
+    let (keeper, lost) = Keeper::start(options.store, options.lease, options.claims.clone(), sender.clone())?;
     let board = Arc::new(Board::new(options.rim.clone()));
     on_board(board.clone());
     let (desk, mut wishes) = Desk::new();
@@ -64,7 +67,7 @@ pub async fn run(
     let watcher = tokio::spawn(reload::watch(options.loader, reloads));
     let mut shell = Shell {
         engine: Engine::new(),
-        executor: Executor::new(options.rim.clone(), sender.clone()),
+        executor: Executor::new(options.rim.clone(), options.claims, sender.clone()),
         planning: Planning::new(sender.clone(), options.record, options.rescue),
         publisher: Publisher::new(options.rim.clone()),
         sources: Sources::new(options.rim.clone(), sender),
@@ -196,12 +199,15 @@ impl Shell {
         self.board.in_force(workload, plan, |id| records.get(id).copied());
         let events = words::events(plan);
         words::log(workload, plan, &events);
+        let config = self.rim.config();
+        let config = config.iter().flat_map(|c| &c.workloads).find(|w| w.id == *workload);
+        if config.is_some_and(|config| config.policy.is_shadow()) {
+            return; // the workload's users would take what would be for what is
+        }
         let Some(state) = self.engine.state(workload).and_then(|look| look.result.as_ref().ok()) else {
             return; // nobody there to be told
         };
-        let config = self.rim.config();
-        let pools = config.iter().flat_map(|c| &c.workloads).find(|w| w.id == *workload);
-        let pools: Vec<_> = pools.into_iter().flat_map(|w| &w.pools).map(|p| p.pool.clone()).collect();
+        let pools: Vec<_> = config.into_iter().flat_map(|w| &w.pools).map(|p| p.pool.clone()).collect();
         let letter = published(state, &plan.report, &pools, records.into_values(), events);
         self.publisher.publish(workload, letter);
     }

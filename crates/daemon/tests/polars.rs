@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use ostler_config::{Configuration, Overrides, load};
-use ostler_daemon::{Connect, Connected, DaemonError, Loader, Options, RealOutside, Rim};
+use ostler_daemon::{Claims, Connect, Connected, DaemonError, Loader, Options, RealOutside, Rim};
 use ostler_model::{CloudId, CloudInstance, CloudPhase, LaunchToken, Millis, ProviderId, WorkloadId};
 use ostler_provider::{Capabilities, LaunchSpec, Listing, Provider, ProviderError};
 use ostler_store::SqliteStore;
@@ -156,7 +156,8 @@ providers: {{here: {{type: local, command: 'true'}}}}
                 let store = SqliteStore::open(&path, 1000).expect("a store");
                 let rim = Arc::new(Rim::new(Arc::new(outside), config).expect("a rim"));
                 let loader = Arc::new(Unchanged);
-                let options = Options { rim, store: Box::new(store), lease, loader, record: None, rescue };
+                let (store, claims) = (Box::new(store), Claims::default());
+                let options = Options { rim, store, lease, claims, loader, record: None, rescue };
                 let shutdown = async { drop(stopped.await) };
                 ostler_daemon::run(options, drop, shutdown).await.expect("it runs to its end");
             });

@@ -100,6 +100,13 @@ impl Default for Timeouts {
     }
 }
 
+impl Policy {
+    /// Is nothing to be done, only said what would be?
+    pub fn is_shadow(&self) -> bool {
+        self.kube.as_ref().is_some_and(|kube| kube.shadow)
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {

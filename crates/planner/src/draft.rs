@@ -103,7 +103,11 @@ impl<'a> Draft<'a> {
 
     /// Says something. What holds from plan to plan is said once, until it no longer holds.
     pub(crate) fn note(&mut self, subject: Subject, severity: Severity, reason: Reason) {
-        let key = alloc::format!("{subject:?} {}", reason.code());
+        let mut key = alloc::format!("{subject:?} {}", reason.code());
+        // Another number is other news.
+        if let Reason::Would { what } = &reason {
+            key.push_str(what);
+        }
         if self.reported.insert(key.clone()) && !self.memory.reported.contains(&key) {
             self.notes.push(Note { subject, severity, reason });
         }

@@ -118,7 +118,7 @@ pub fn plan(snapshot: &Snapshot) -> Plan {
     steps::install(&mut draft);
     steps::say(&mut draft);
     steps::forget(&mut draft);
-    if snapshot.policy.kube.as_ref().is_some_and(|kube| kube.shadow) {
+    if snapshot.policy.is_shadow() {
         return draft.only_say();
     }
     draft.finish()

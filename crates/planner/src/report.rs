@@ -37,6 +37,9 @@ pub struct Report {
     /// Waiting pods, of a Kubernetes cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pods: Option<PodsReport>,
+    /// What would be done now, of a workload for which nothing may be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub would: Vec<String>,
 }
 
 /// Waiting pods, and what becomes of them.
@@ -147,6 +150,7 @@ impl Report {
             faults: Vec::new(),
             target: None,
             pods: None,
+            would: Vec::new(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Report {
             faults: Vec::new(),
             target: None,
             pods: None,
+            would: Vec::new(),
         }
     }
 

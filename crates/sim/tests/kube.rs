@@ -2,6 +2,7 @@
 //! reports that the test answers.
 
 use ostler_lifecycle::StateName;
+use ostler_model::kube::{Taint, TaintEffect};
 use ostler_model::{FailureClass, Millis};
 use ostler_sim::kube::{App, Habits, KubeWorld};
 
@@ -104,6 +105,25 @@ fn a_node_that_never_becomes_ready_is_replaced_elsewhere() {
     world.until("the pods run", minutes(5), |w| w.cluster.placed("web") == 4);
     world.run(minutes(2));
     assert_eq!((world.cloud.count("broken"), world.cloud.count("good")), (0, 1), "{}", world.picture());
+}
+
+/// Nodes that are ready and keep a taint of their start are on their way: nothing is bought for the same pods again.
+#[test]
+fn taints_of_the_start_are_waited_for() {
+    let mut world = KubeWorld::new();
+    let taint = Taint { key: "net/agent".into(), value: "".into(), effect: TaintEffect::NoSchedule };
+    world.pool("general", 4, 16, 100, 10).node.as_mut().expect("a node").startup_taints.push(taint);
+    world.cloud.habits.insert("general".into(), Habits { startup: minutes(3), ..Habits::default() });
+    world.app("web", App::new("web", 8, 1000, 512));
+    world.run(minutes(3));
+    assert_eq!((world.cloud.made, world.cluster.placed("web")), (2, 0), "{}", world.picture());
+    world.until("eight pods run", minutes(3), settled);
+    assert_eq!(world.cloud.made, 2, "{}", world.picture());
+    // One that never loses it is given up.
+    world.cloud.habits.insert("general".into(), Habits { startup: minutes(60), ..Habits::default() });
+    world.app("web", App::new("web", 12, 1000, 512));
+    world.run(minutes(30));
+    assert!(world.cloud.made > 3 && world.cloud.len() == 3, "{}", world.picture());
 }
 
 #[test]

@@ -1,23 +1,8 @@
 //! How to reach a cluster, and how to treat it.
 
-use ostler_model::kube::{DrainRules, Taint};
-use ostler_model::{PoolId, Resources};
-use std::collections::BTreeMap;
+use ostler_model::kube::DrainRules;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// What the nodes of each pool are to show.
-pub type Pools = BTreeMap<PoolId, Promise>;
-
-/// What a node of a pool is to show before it counts as up.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Promise {
-    /// Resources of which it must have some; amounts do not matter, since the kubelet keeps a part for
-    /// itself.
-    pub resources: Resources,
-    /// Taints that it starts with and loses.
-    pub startup_taints: Vec<Taint>,
-}
 
 /// A Kubernetes cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +26,8 @@ pub struct Config {
     pub outage: Duration,
     /// Which pods may be moved.
     pub rules: DrainRules,
-    /// What the nodes of each pool are to show.
-    pub pools: Pools,
+    /// Nothing is done by itself: nodes that are to be emptied are left to whoever marked them.
+    pub shadow: bool,
 }
 
 impl Default for Config {
@@ -60,7 +45,7 @@ impl Default for Config {
             batch_max: Duration::from_secs(10),
             outage: Duration::from_secs(15),
             rules: DrainRules { let_jobs_finish: true, ..DrainRules::default() },
-            pools: Pools::new(),
+            shadow: false,
         }
     }
 }

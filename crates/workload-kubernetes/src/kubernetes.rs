@@ -51,7 +51,9 @@ impl KubernetesWorkload {
         let cache = Arc::new(Cache::new(watch::kinds(), config.outage));
         let publisher = Publisher::new(client.clone(), &config);
         let mut tasks = watch::start(&client, &cache, &config);
-        tasks.spawn(evict::run(client.clone(), cache.clone(), publisher.events(), config.rules));
+        if !config.shadow {
+            tasks.spawn(evict::run(client.clone(), cache.clone(), publisher.events(), config.rules));
+        }
         let drains = Drains::new(client, cache.clone(), &config);
         Self { cache, drains, publisher, _tasks: tasks }
     }

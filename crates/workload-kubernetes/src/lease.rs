@@ -1,6 +1,7 @@
 //! One of several Ostlers leads: the one that holds the Lease. Each time it changes hands its count of
 //! transitions rises, and that count is the leader's term: whoever fences what he writes by the term shuts
-//! out every leader of before, also one that was asleep and does not know.
+//! out every leader of before, also one that was asleep and does not know. Who does not write where the next leader
+//! writes is shut out by his own clock: see [`Claim`].
 //!
 //! Clocks of different hosts are never compared: a Lease has run out if it was not renewed for its whole
 //! length by our own clock.
@@ -34,11 +35,26 @@ pub struct Lease {
     pub lasts: Duration,
 }
 
+/// Ours until then unless it is renewed before; `None`: it is lost.
+type Until = Option<Instant>;
+
+/// Whether a Lease is ours still, by our own clock.
+#[derive(Debug, Clone)]
+pub struct Claim(watch::Receiver<Until>);
+
+impl Claim {
+    /// `false` as soon as somebody else may have taken it over: also at the first moment after a long sleep, when
+    /// nobody has told us yet.
+    pub fn holds(&self) -> bool {
+        self.0.borrow().is_some_and(|until| Instant::now() < until)
+    }
+}
+
 /// The Lease is ours. Dropping this stops renewing it; [`Held::release`] gives it up at once.
 #[derive(Debug)]
 pub struct Held {
     term: u64,
-    lost: watch::Receiver<bool>,
+    claim: Claim,
     stop: Option<oneshot::Sender<()>>,
     renewing: JoinHandle<()>,
 }
@@ -52,8 +68,13 @@ impl Held {
     /// Waits until it is not ours any more: somebody has taken it over, or it could not be renewed for two
     /// thirds of its length, so that we stop before anybody else may begin.
     pub async fn lost(&self) {
-        let mut lost = self.lost.clone();
-        let _ = lost.wait_for(|lost| *lost).await; // the task's end is the loss, too
+        let mut until = self.claim.0.clone();
+        let _ = until.wait_for(Option::is_none).await; // the task's end is the loss, too
+    }
+
+    /// For whoever writes or acts by it.
+    pub fn claim(&self) -> Claim {
+        self.claim.clone()
     }
 
     /// Gives it up, so that the next one need not wait.
@@ -81,8 +102,9 @@ impl Lease {
         let leases = Api::namespaced(client, &config.namespace);
         let mut seen: Option<(Option<String>, Instant)> = None;
         loop {
+            let asked = Instant::now();
             match self.try_to_take(&leases, &mut seen).await {
-                Ok(Some(object)) => return Ok(self.keep(leases, object)),
+                Ok(Some(object)) => return Ok(self.keep(leases, object, asked)),
                 Ok(None) => {}
                 Err(error) if matches!(status(&error), Some(401 | 403 | 404 | 422)) => {
                     return Err(explain(
@@ -138,18 +160,18 @@ impl Lease {
         }
     }
 
-    fn keep(&self, leases: Api<Object>, object: Object) -> Held {
+    fn keep(&self, leases: Api<Object>, object: Object, asked: Instant) -> Held {
         let term = object.spec.as_ref().and_then(|spec| spec.lease_transitions).unwrap_or(0);
         let term = u64::try_from(term).unwrap_or(0);
         tracing::info!(lease = self.name, holder = self.holder, term, "the Lease is ours");
-        let (tell, lost) = watch::channel(false);
+        let renewing = Renewing { lease: self.clone(), leases, object, renewed: asked };
+        let (until, claim) = watch::channel(Some(renewing.end()));
         let (stop, stopped) = oneshot::channel();
-        let renewing = Renewing { lease: self.clone(), leases, object, renewed: Instant::now() };
         let renewing = tokio::spawn(async move {
-            renewing.run(stopped).await;
-            let _ = tell.send(true); // nobody may be waiting
+            renewing.run(stopped, &until).await;
+            until.send_replace(None);
         });
-        Held { term, lost, stop: Some(stop), renewing }
+        Held { term, claim: Claim(claim), stop: Some(stop), renewing }
     }
 }
 
@@ -169,8 +191,13 @@ struct Renewing {
 }
 
 impl Renewing {
+    /// From then on we do not count on it.
+    fn end(&self) -> Instant {
+        self.renewed + self.lease.lasts * 2 / 3
+    }
+
     /// Until it is lost or given up.
-    async fn run(mut self, mut stopped: oneshot::Receiver<()>) {
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>, until: &watch::Sender<Until>) {
         let every = self.lease.lasts / 3;
         let mut wait = every;
         loop {
@@ -183,7 +210,7 @@ impl Renewing {
                 }
                 () = tokio::time::sleep(wait) => {}
             }
-            let end = self.renewed + self.lease.lasts * 2 / 3;
+            let end = self.end();
             let Ok(result) = tokio::time::timeout_at(end, self.renew()).await else {
                 tracing::error!(
                     lease = self.lease.name,
@@ -192,7 +219,10 @@ impl Renewing {
                 return;
             };
             match result {
-                Ok(true) => wait = every,
+                Ok(true) => {
+                    wait = every;
+                    until.send_replace(Some(self.end()));
+                }
                 Ok(false) => {
                     tracing::error!(lease = self.lease.name, "somebody else has the Lease; it is lost");
                     return;

@@ -18,7 +18,7 @@ mod object;
 mod publish;
 mod watch;
 
-pub use config::{Config, Pools, Promise};
+pub use config::Config;
 pub use kubernetes::KubernetesWorkload;
 
 /// The clock.

@@ -67,14 +67,14 @@ struct Follow<T> {
 /// Starts all watches.
 pub(crate) fn start(client: &Client, cache: &Arc<Cache>, config: &Config) -> Tasks {
     let mut tasks = Tasks::new();
-    let (specs, pools) = (cache.clone(), config.pools.clone());
+    let specs = cache.clone();
     let pod = move |object| {
         let facts = map::pod(object)?;
         Ok(facts.map(|pod| map::PodFacts { spec: specs.shared_spec(pod.spec.clone()), ..pod }))
     };
     let mut follow = Starter { client, cache, tasks: &mut tasks };
     follow.start(object::PODS, pod, |facts| &mut facts.pods);
-    follow.start(object::NODES, move |object| map::node(object, &pools).map(Some), |facts| &mut facts.nodes);
+    follow.start(object::NODES, |object| map::node(object).map(Some), |facts| &mut facts.nodes);
     let session = cache.clone();
     let namespace = move |object: Value| {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str);

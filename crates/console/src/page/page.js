@@ -89,7 +89,8 @@ function others(workload) {
 function facts(workload) {
   const alerts = [];
   if (workload.failure) alerts.push(`It cannot be seen, and nothing is decided: ${workload.failure}`);
-  else if (workload.hold) alerts.push(`Nothing is decided: ${workload.hold.text}`);
+  else if (workload.hold) alerts.push(`Nothing is done: ${workload.hold.text}`);
+  alerts.push(...workload.would);
   alerts.push(...workload.faults.map((fault) => `Left aside: ${fault}`));
   const line = `${workload.kind} · seen ${workload.seen} · planned ${workload.planned} · session ${workload.session || "unknown"}`;
   return [el("h2", null, workload.name), el("p", { className: "facts" }, line), ...alerts.map(alert)];
@@ -139,8 +140,8 @@ function keep(parent, keys) {
 function drawWorkload(main, workload) {
   const section = slot(main, `workload ${workload.name}`, "section", workload.name, () => []);
   section.setAttribute("aria-label", `Workload ${workload.name}`);
-  const { name, kind, seen, planned, session, failure, hold, faults } = workload;
-  slot(section, "facts", "div", { name, kind, seen, planned, session, failure, hold, faults }, facts);
+  const { name, kind, seen, planned, session, failure, hold, faults, would } = workload;
+  slot(section, "facts", "div", { name, kind, seen, planned, session, failure, hold, faults, would }, facts);
   slot(section, "pools", "div", { pools: workload.pools }, pools);
   slot(section, "demand", "div", { demand: workload.demand }, (data) =>
     data.demand.length ? demand(data) : el("p", { className: "none" }, "Nothing is asked for."));

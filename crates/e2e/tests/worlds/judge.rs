@@ -8,7 +8,6 @@ use ostler_model::{Price, Timestamp};
 use ostler_packing::kube::decide;
 use ostler_packing::kube::problem::{Decision, Keep, Machine, Place, PoolOption, Problem, Stage};
 use ostler_packing::problem::Unfit;
-use ostler_workload_kubernetes::Pools;
 use ostler_workload_kubernetes::map::{self, Facts, Named};
 use serde::Serialize;
 use serde_json::Value;
@@ -55,7 +54,7 @@ fn now() -> Timestamp {
 fn mapped(look: &Look) -> Cluster {
     let facts = Facts {
         pods: read(&look.pods, |pod| map::pod(pod).map(|pod| pod.expect("it has not ended"))),
-        nodes: read(&look.nodes, |node| map::node(node, &Pools::default())),
+        nodes: read(&look.nodes, |node| map::node(node)),
         namespaces: read(&look.namespaces, map::namespace),
         ..Facts::default()
     };
@@ -81,7 +80,7 @@ where
 
 /// The template is what a node of the pool is to the map, but for its name.
 fn option(pool: &crate::random::Pool) -> PoolOption {
-    let mut node: KubeNode = map::node(pool.node(&pool.name), &Pools::default()).expect("a node").node;
+    let mut node: KubeNode = map::node(pool.node(&pool.name)).expect("a node").node;
     node.labels.remove(HOSTNAME);
     PoolOption {
         id: pool.name.as_str().into(),

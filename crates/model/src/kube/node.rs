@@ -28,7 +28,7 @@ pub struct KubeNode {
     pub attach_limits: BTreeMap<Arc<str>, u32>,
     /// What the node declares that it can do (`status.declaredFeatures`).
     pub features: BTreeSet<Arc<str>>,
-    /// Is it ready, and free of the taints of its start?
+    /// Does its kubelet say that it is ready? It may still have taints of its start.
     pub ready: bool,
     /// When it became or ceased to be ready.
     pub ready_since: Timestamp,

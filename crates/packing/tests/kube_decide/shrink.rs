@@ -293,6 +293,33 @@ fn a_saving_that_is_too_small_is_none() {
     );
 }
 
+/// Whoever has a priority for each pool does not want the preferred one given up for a cheaper one.
+#[test]
+fn what_was_preferred_is_not_given_up_for_what_is_cheaper() {
+    let world = |priority: u32| {
+        format!(
+            "policy expander=priority
+             pool first cpu=4 mem=16 price=1 priority=5
+             pool second cpu=4 mem=16 price=0.1 priority={priority}
+             node n1 first
+             pods 1 a cpu=3 mem=1 on=n1"
+        )
+    };
+    check(
+        &world(4),
+        &expect![[r#"
+            keep n1: used percent 75
+        "#]],
+    );
+    check(
+        &world(5),
+        &expect![[r#"
+            replace n1 by second x1
+            keep n1: replacement_coming, unneeded
+        "#]],
+    );
+}
+
 #[test]
 fn the_old_go_once_the_new_are_up() {
     check(

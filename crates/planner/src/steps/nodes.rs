@@ -1,5 +1,6 @@
 //! What the workload lists, against our records: nodes that came up, drain, died, or are no longer listed.
 
+use super::kube::Promises;
 use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
@@ -24,7 +25,7 @@ pub(crate) fn nodes(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Times
     let by_id: BTreeMap<&NodeId, &Node> = nodes.iter().map(|node| (&node.id, *node)).collect();
     follow_known(draft, &by_id);
     super::kube::follow_drains(draft, state, seen_at);
-    join_new(draft, &nodes);
+    join_new(draft, &nodes, state);
     lose_missing(draft, &by_id, seen_at);
 }
 
@@ -52,8 +53,9 @@ fn follow_known(draft: &mut Draft<'_>, by_id: &BTreeMap<&NodeId, &Node>) {
 }
 
 /// Records that wait for a node, and machines on which another node has come up.
-fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
+fn join_new(draft: &mut Draft<'_>, nodes: &[&Node], state: &WorkloadState) {
     let owners = draft.owners();
+    let promises = Promises::of(state);
     let known: Vec<NodeId> = draft.instances.values().filter_map(|i| i.state().node().cloned()).collect();
     let known: BTreeSet<NodeId> = known.into_iter().collect();
     let up: BTreeSet<&NodeId> =
@@ -61,6 +63,10 @@ fn join_new(draft: &mut Draft<'_>, nodes: &[&Node]) {
     let machines = Machines::of(draft, nodes);
     for node in nodes.iter().filter(|node| !known.contains(&node.id)) {
         let Some(serial) = owners.under(node) else { continue };
+        let is_up = matches!(node.status, NodeStatus::Running | NodeStatus::Idle);
+        if is_up && !promises.are_kept(draft, serial, node) {
+            continue; // it counts as on its way, until it is overdue
+        }
         // An earlier node of this loop may have moved the record on.
         let name = draft.instances[&serial].state().name();
         match (node.status, name) {

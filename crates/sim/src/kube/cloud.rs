@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub struct Habits {
     /// From the launch until the node is ready.
     pub boot: Millis,
+    /// From then until the node loses the taints of its start.
+    pub startup: Millis,
     /// The node is there and never ready.
     pub never_ready: bool,
     /// Launches are refused so.
@@ -23,7 +25,8 @@ pub struct Habits {
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { boot: Millis::secs(60), never_ready: false, refuse: None, stock: None, allocatable: None }
+        let (boot, startup) = (Millis::secs(60), Millis(0));
+        Self { boot, startup, never_ready: false, refuse: None, stock: None, allocatable: None }
     }
 }
 

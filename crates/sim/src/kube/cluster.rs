@@ -184,12 +184,16 @@ impl VirtualCluster {
         for (id, machine) in &cloud.machines {
             let Some(pool) = pools.iter().find(|pool| pool.id == machine.instance.pool) else { continue };
             let mut kube = self.node(now, id.as_str(), machine.ready_at, pool);
-            let real = cloud.habits.get(&pool.id).and_then(|habits| habits.allocatable.as_ref());
-            kube.allocatable = real.unwrap_or(&pool.resources).clone();
+            let habits = cloud.habits.get(&pool.id).cloned().unwrap_or_default();
+            kube.allocatable = habits.allocatable.unwrap_or_else(|| pool.resources.clone());
+            if machine.ready_at.is_some_and(|at| now < at + habits.startup) {
+                kube.taints.extend(pool.node.iter().flat_map(|node| node.startup_taints.clone()));
+            }
             nodes.push(Node {
                 id: kube.id.clone(),
                 cloud: Some(id.clone()),
-                pool: Some(pool.id.clone()),
+                // Providers do not label nodes as we would.
+                pool: None,
                 head: false,
                 status: self.status(now, &kube),
                 idle: Millis(0),

@@ -388,7 +388,7 @@ fn status(facts: &NodeFacts, load: &Load, now: Timestamp) -> NodeStatus {
         let left = load.is_held_up(facts.silent, now);
         return if left { NodeStatus::Draining } else { NodeStatus::Drained };
     }
-    match (facts.node.ready && facts.complete, load.is_in_use()) {
+    match (facts.node.ready && !facts.starting, load.is_in_use()) {
         (false, _) => NodeStatus::NotReady,
         (true, true) => NodeStatus::Running,
         (true, false) => NodeStatus::Idle,

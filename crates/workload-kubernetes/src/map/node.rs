@@ -7,11 +7,10 @@ use super::names::{
 };
 use super::quantity::{amounts, counted};
 use super::{annotation, created, labels, name_of, time, typed};
-use crate::config::{Pools, Promise};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::jiff;
-use ostler_model::kube::{KubeNode, PODS, Taint};
+use ostler_model::kube::{KubeNode, Taint};
 use ostler_model::{CloudId, NodeId, PoolId, Timestamp};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -35,30 +34,26 @@ pub struct NodeFacts {
     pub address: Arc<str>,
     /// Nothing is heard of its kubelet.
     pub silent: bool,
-    /// It has shown all that its pool promises.
-    pub complete: bool,
+    /// It has taints that every node may start with.
+    pub starting: bool,
     /// Pods are evicted from it until then (our go-mark; only with our taint).
     pub evict_until: Option<Timestamp>,
 }
 
-/// Reads a node. Pools tell what it is to show before it counts as up.
-pub fn node(object: Value, pools: &Pools) -> Result<NodeFacts, String> {
+/// Reads a node. What its pool promises of it is not known here: whose machine it is says its provider's id.
+pub fn node(object: Value) -> Result<NodeFacts, String> {
     let core::Node { metadata, spec, status } = typed(object)?;
     let (spec, status) = (spec.unwrap_or_default(), status.unwrap_or_default());
     let name = name_of(&metadata)?;
     let labels = labels(metadata.labels.clone());
     let pool = super::policy::pool(&labels);
-    let promise = pool.as_ref().and_then(|pool| pools.get(pool));
     let all = spec.taints.into_iter().flatten().map(taint).collect::<Result<Vec<_>, _>>()?;
     let draining = all.iter().any(|taint| &*taint.key == DRAIN_TAINT);
     let mut taints: Vec<Taint> = all.into_iter().filter(|taint| &*taint.key != DRAIN_TAINT).collect();
     taints.sort();
     let allocatable = counted(&amounts(status.allocatable.as_ref())?);
     let (up, silent, since) = readiness(status.conditions.as_deref().unwrap_or_default());
-    let promised = promise.into_iter().flat_map(|promise| promise.resources.iter());
-    let complete = promised
-        .filter(|(name, amount)| &***name != PODS && !amount.is_zero())
-        .all(|(name, _)| !allocatable.get(name).is_zero());
+    let starting = taints.iter().any(is_of_start);
     let address = status.addresses.into_iter().flatten().find(|address| address.type_ == "InternalIP");
     let mark = annotation(&metadata, &[EVICT_UNTIL]).and_then(moment);
     let node = KubeNode {
@@ -66,7 +61,7 @@ pub fn node(object: Value, pools: &Pools) -> Result<NodeFacts, String> {
         unschedulable: spec.unschedulable == Some(true),
         attach_limits: BTreeMap::new(),
         features: status.declared_features.into_iter().flatten().map(Arc::from).collect(),
-        ready: up && !taints.iter().any(|taint| is_of_start(taint, promise)),
+        ready: up,
         ready_since: since.unwrap_or_else(|| created(&metadata)),
         created_at: created(&metadata),
         held: held(&metadata, &taints),
@@ -82,7 +77,7 @@ pub fn node(object: Value, pools: &Pools) -> Result<NodeFacts, String> {
         evict_until: mark.filter(|_| draining),
         pool,
         silent,
-        complete,
+        starting,
         node,
     })
 }
@@ -108,11 +103,10 @@ fn readiness(conditions: &[core::NodeCondition]) -> (bool, bool, Option<Timestam
     })
 }
 
-/// Will the node lose this taint before it takes pods?
-fn is_of_start(taint: &Taint, promise: Option<&Promise>) -> bool {
+/// Does a node lose this taint before it takes pods, whatever its pool?
+fn is_of_start(taint: &Taint) -> bool {
     STARTUP_TAINTS.contains(&&*taint.key)
         || STARTUP_PREFIXES.iter().any(|prefix| taint.key.starts_with(prefix))
-        || promise.is_some_and(|promise| promise.startup_taints.contains(taint))
 }
 
 /// Why it is not to be removed, in the words of whoever says so.

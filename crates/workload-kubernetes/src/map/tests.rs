@@ -6,9 +6,8 @@ mod things;
 mod volumes;
 
 use super::*;
-use crate::config::{Pools, Promise};
 use expect_test::Expect;
-use ostler_model::{NodeId, PoolId, Quantity, WorkloadState};
+use ostler_model::{NodeId, WorkloadState};
 
 /// 2026-01-01T00:10:00Z.
 const NOW: Timestamp = Timestamp(1_767_226_200_000);
@@ -40,7 +39,7 @@ impl Facts {
         let on = Some(text("/spec/nodeName")).filter(|name| !name.is_empty()).map(NodeId::from);
         match text("/kind").as_str() {
             "Pod" => keep(&mut self.pods, key, pod(object), on),
-            "Node" => keep(&mut self.nodes, key, node(object, &pools()).map(Some), None),
+            "Node" => keep(&mut self.nodes, key, node(object).map(Some), None),
             "CSINode" => keep(&mut self.csi_nodes, key, csi_node(object).map(Some), None),
             "PodDisruptionBudget" => keep(&mut self.budgets, key, budget(object).map(Some), None),
             "PersistentVolumeClaim" => keep(&mut self.claims, key, volume_claim(object).map(Some), None),
@@ -66,18 +65,6 @@ fn keep<T>(named: &mut Named<T>, key: Key, read: Result<Option<T>, String>, on: 
         Ok(None) => {}
         Err(why) => drop(named.bad.insert(key, (why.into(), on))),
     }
-}
-
-/// The pool `gpu` promises GPUs and starts with a taint of its own.
-fn pools() -> Pools {
-    let resources =
-        [("cpu", Quantity::units(4)), ("nvidia.com/gpu", Quantity::units(2))].into_iter().collect();
-    let taint = ostler_model::kube::Taint {
-        key: "example.com/agent".into(),
-        value: "missing".into(),
-        effect: ostler_model::kube::TaintEffect::NoSchedule,
-    };
-    [(PoolId::from("gpu"), Promise { resources, startup_taints: vec![taint] })].into()
 }
 
 /// Everything that is not nothing, a line for each thing.

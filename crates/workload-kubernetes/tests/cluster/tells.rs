@@ -89,6 +89,21 @@ async fn a_flood_of_notices_is_told_bit_by_bit() {
     }
 }
 
+/// Whoever slept over the end of its term knows it before anybody tells it.
+#[tokio::test]
+async fn a_claim_ends_by_our_own_clock() {
+    let world = World::shared().await;
+    let lease = Lease { name: "ostler".into(), holder: "sleeper".into(), lasts: Duration::from_secs(6) };
+    let held = lease.hold(&world.config()).await.expect("the Lease");
+    let claim = held.claim();
+    tokio::time::sleep(Duration::from_secs(8)).await;
+    assert!(claim.holds(), "it is renewed");
+    // Nothing of this runtime runs meanwhile.
+    std::thread::sleep(Duration::from_millis(4500));
+    assert!(!claim.holds(), "two thirds are over");
+    tokio::time::timeout(PATIENCE, held.lost()).await.expect("the loss is told");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_leads_at_a_time_and_the_term_rises() {
     let world = World::shared().await;

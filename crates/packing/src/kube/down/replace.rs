@@ -17,6 +17,7 @@ use crate::kube::up::{fresh, probe::Probes};
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use ostler_model::kube::Expander;
 
 /// So many machines are looked at one by one; the sets of many look at all.
 const SINGLES: usize = 200;
@@ -140,7 +141,13 @@ fn exchange(
     }
     list.sort_by_key(|(rank, _)| *rank);
     let groups: Vec<Group> = list.into_iter().map(|(_, group)| group).collect();
-    let kinds = fresh::kinds(world, probes);
+    let mut kinds = fresh::kinds(world, probes);
+    if world.problem.policy.expander == Expander::Priority {
+        // What was preferred is not given up for what is not, however cheap.
+        let pools = old.iter().filter_map(|&machine| world.machine(machine).pool);
+        let least = pools.map(|pool| world.problem.pools[pool].priority).max();
+        kinds.iter_mut().filter(|kind| Some(kind.priority) < least).for_each(|kind| kind.room = 0);
+    }
     let ask = Ask {
         groups: &groups,
         kinds: &kinds,

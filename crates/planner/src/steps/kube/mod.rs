@@ -1,14 +1,16 @@
 //! The nodes of a Kubernetes cluster: asks `packing::kube` which there should be, and turns its answer into events.
 //!
-//! [`drains`] follows drains that come back, [`problem`] puts the question, [`answer`] carries the answer out,
+//! [`promise`] says when a node counts as up, [`drains`] follows drains that come back, [`problem`] puts the question, [`answer`] carries the answer out,
 //! [`words`] says what waits and why.
 
 mod answer;
 mod drains;
 mod problem;
+mod promise;
 mod words;
 
 pub(crate) use drains::{follow_drains, remember_failed_drain};
+pub(crate) use promise::Promises;
 
 use crate::draft::Draft;
 use crate::plan::{Severity, Subject};

@@ -95,13 +95,14 @@ pub(super) fn shadow(draft: &mut Draft<'_>, question: &Question<'_>, decision: &
     for launch in &decision.launches {
         let Some(pool) = question.problem.pools.get(launch.pool) else { continue };
         let what = format!("would launch {} for {}", launch.count, launch.cause);
-        draft.note(Subject::Pool(pool.id.clone()), Severity::Info, Reason::Would { what });
+        would(draft, Subject::Pool(pool.id.clone()), &format!("pool {}", pool.id), what);
     }
     let machines: Vec<_> = decision.removals.iter().map(|r| (r.machine, end_cause(r.cause))).collect();
     for (machine, cause) in machines {
         let Some(machine) = question.problem.machines.get(machine) else { continue };
         let what = format!("would remove it: {cause}");
-        draft.note(Subject::Node(NodeId::new(&*machine.name)), Severity::Info, Reason::Would { what });
+        let name = format!("node {}", machine.name);
+        would(draft, Subject::Node(NodeId::new(&*machine.name)), &name, what);
     }
     for replacement in &decision.replacements {
         let name = |n: &usize| question.problem.machines.get(*n).map(|machine| machine.name.to_string());
@@ -109,7 +110,13 @@ pub(super) fn shadow(draft: &mut Draft<'_>, question: &Question<'_>, decision: &
         for (pool, count) in &replacement.new {
             let Some(pool) = question.problem.pools.get(*pool) else { continue };
             let what = format!("would launch {count} in the place of {}", old.join(", "));
-            draft.note(Subject::Pool(pool.id.clone()), Severity::Info, Reason::Would { what });
+            would(draft, Subject::Pool(pool.id.clone()), &format!("pool {}", pool.id), what);
         }
     }
+}
+
+/// Once into the log, and into each report as long as it is so.
+fn would(draft: &mut Draft<'_>, about: Subject, name: &str, what: String) {
+    draft.report.would.push(format!("{name}: {what}"));
+    draft.note(about, Severity::Info, Reason::Would { what });
 }
