@@ -8,7 +8,6 @@ use ostler_model::Timestamp;
 use ostler_model::kube::{Cluster, Filter, KubePolicy};
 use ostler_packing::kube::ledger::Ledger;
 use ostler_packing::problem::Unfit;
-use ostler_workload_kubernetes::Pools;
 use ostler_workload_kubernetes::map::{self, Facts, Named};
 use serde_json::Value;
 
@@ -127,13 +126,12 @@ fn spec_of(cluster: &Cluster, probe: &Value) -> Option<u32> {
 
 /// The objects of a case as one look at a cluster, its probes among the waiting pods.
 fn cluster(case: &Value) -> Result<Cluster, String> {
-    let pools = Pools::default();
     let read = |object: Value| map::pod(object).and_then(|pod| pod.ok_or_else(|| "it has ended".to_owned()));
     let mut pods = read_all(case, "pods", read)?;
     pods.good.extend(read_all(case, "probes", read)?.good);
     let facts = Facts {
         pods,
-        nodes: read_all(case, "nodes", |object| map::node(object, &pools))?,
+        nodes: read_all(case, "nodes", map::node)?,
         csi_nodes: read_all(case, "csinodes", map::csi_node)?,
         claims: read_all(case, "claims", map::volume_claim)?,
         volumes: read_all(case, "volumes", map::persistent_volume)?,

@@ -54,7 +54,7 @@ fn now() -> Timestamp {
 fn mapped(look: &Look) -> Cluster {
     let facts = Facts {
         pods: read(&look.pods, |pod| map::pod(pod).map(|pod| pod.expect("it has not ended"))),
-        nodes: read(&look.nodes, |node| map::node(node)),
+        nodes: read(&look.nodes, map::node),
         namespaces: read(&look.namespaces, map::namespace),
         ..Facts::default()
     };
