@@ -103,6 +103,20 @@ bench-kubernetes: ## Plan nodes for thousands of pods, beside what others were r
 	cargo build --release --package xtask
 	python3 tools/bench-kubernetes/bench.py $(CARGO_TARGET_DIR)/release/xtask $(if $(FILES),--files $(FILES))
 
+bench-kubernetes-load: kube-lab ## A real control plane with 1,000 simulated nodes and 10,000 pods: who spends what (SIZE=NODES:PODS)
+	$(call step,building ostler and the benchmark)
+	cargo build --release --package ostler-cli
+	cargo build --release --package ostler-e2e --example kubernetes_load
+	$(call step,$(or $(SIZE),1000:10000) simulated nodes and pods)
+	$(CARGO_TARGET_DIR)/release/examples/kubernetes_load $(CARGO_TARGET_DIR)/release/ostler $(or $(SIZE),1000:10000)
+
+bench-kubernetes-idle: ## What Ostler costs beside 10,000 nodes and 100,000 pods while hardly anything happens (SIZE=NODES:PODS)
+	$(call step,building ostler and the benchmark)
+	cargo build --release --package ostler-cli
+	cargo build --release --package ostler-e2e --example kubernetes_idle
+	$(call step,$(or $(SIZE),10000:100000) nodes and pods of a scripted API server)
+	$(CARGO_TARGET_DIR)/release/examples/kubernetes_idle $(CARGO_TARGET_DIR)/release/ostler $(or $(SIZE),10000:100000)
+
 bench-latency: ray-env ## From a new task to the launch, beside Ray's own autoscaler
 	$(call step,building ostler)
 	cargo build --release --package ostler-cli
@@ -118,4 +132,5 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo demo-polars demo-kubernetes test lint test-rust test-ray test-polars test-kubernetes polars-env kube-lab ray-env fuzz-ray oracle-kube bench-ray bench-latency bench-idle docs
+.PHONY: help demo demo-polars demo-kubernetes test lint test-rust test-ray test-polars test-kubernetes polars-env kube-lab ray-env \
+	fuzz-ray oracle-kube bench-ray bench-latency bench-idle bench-kubernetes bench-kubernetes-load bench-kubernetes-idle docs

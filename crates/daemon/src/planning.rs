@@ -40,6 +40,7 @@ impl Planning {
             let planned = catch_unwind(AssertUnwindSafe(|| ostler_planner::plan(&snapshot)));
             took(begun.elapsed());
             let workload = snapshot.workload.clone();
+            tracing::debug!(%workload, micros = micros(begun), "planned");
             let input = match planned {
                 Ok(plan) => {
                     if let Some(dir) = &this.record {

@@ -7,7 +7,7 @@ use ostler_model::{Failure, FailureClass, Millis, Observed, ProviderId, Workload
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
@@ -170,8 +170,9 @@ async fn look(source: &Source, rim: &Rim) -> Option<(Input, Option<Failure>)> {
 
 async fn look_at_workload(id: &WorkloadId, rim: &Rim) -> Option<(Input, Option<Failure>)> {
     let (workload, deadlines) = (rim.workload(id)?.workload, rim.config()?.deadlines);
-    let at = now();
+    let (at, begun) = (now(), Instant::now());
     let result = within(deadlines.observe, workload.observe()).await;
+    tracing::debug!(workload = %id, micros = micros(begun), "looked");
     let failure = result.as_ref().err().cloned();
     Some((Input::Observed { workload: id.clone(), look: Observed { at, result } }, failure))
 }

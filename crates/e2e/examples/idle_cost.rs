@@ -3,12 +3,12 @@
 //!
 //! `cargo run --release --package ostler-e2e --example idle_cost -- [NODES [SECONDS]]`; `OSTLER_BIN` names the binary.
 
-use ostler_e2e::{Ostler, ostler_binary};
+use ostler_e2e::{Ostler, cpu_seconds, load_average, megabytes, ostler_binary};
 use ostler_testkit::gcs::{Gcs, Script, head, worker};
 use ostler_testkit::ray::wait_for;
 use ostler_workload_ray::proto::autoscaler::{NodeState, NodeStatus};
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -50,10 +50,11 @@ fn main() {
     let (now, most) = (megabytes(pid, "VmRSS"), megabytes(pid, "VmHWM"));
     let (commits, looks) = (metric(&ostler, "ostler_commits_total ") - commits, self::looks(&gcs) - looks);
     say(&format!(
-        "{nodes} nodes, {seconds} s in which nothing happens, {}\n\
+        "{nodes} nodes, {seconds} s in which nothing happens, load average {:.1}, {}\n\
          looks at the GCS  {looks}\ncommits           {commits}\n\
          CPU               {spent:.2} s, {percent:.2} % of a core   (goal: under {GOAL_PERCENT} %)\n\
          memory            {now:.1} MB, highest {most:.1} MB   (goal: under {GOAL_MB} MB)",
+        load_average(),
         ostler_binary().display()
     ));
 }
@@ -105,25 +106,6 @@ fn busy(n: u8, cloud: String) -> NodeState {
     node.node_activity = vec!["Busy workers on node.".into(), "Resource: CPU currently in use.".into()];
     node.instance_id = cloud;
     node
-}
-
-/// Processor seconds of a process, in user and in system mode, with those of its threads that have ended.
-fn cpu_seconds(pid: u32) -> f64 {
-    /// `USER_HZ`, the same on every Linux that Ostler runs on.
-    const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let (_, rest) = stat.rsplit_once(')').expect("a name in parentheses");
-    let ticks =
-        rest.split_ascii_whitespace().skip(11).take(2).map(|field| field.parse::<f64>().expect("ticks"));
-    ticks.sum::<f64>() / TICKS_PER_SECOND
-}
-
-/// A line of `/proc/PID/status`, in millions of bytes.
-fn megabytes(pid: u32, name: &str) -> f64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    let kib = line.and_then(|line| line.split_ascii_whitespace().next()).expect("a size");
-    kib.parse::<f64>().expect("a number") * 1024.0 / 1e6
 }
 
 fn metric(ostler: &Ostler<'_>, name: &str) -> u64 {

@@ -61,13 +61,13 @@ impl Engine {
             }
             Input::Observed { workload, look } => {
                 if let Some(room) = self.rooms.get_mut(&workload) {
-                    room.state = Some(look);
-                    room.dirty = true;
+                    room.seen(look);
                 }
             }
             Input::Listed { provider, look } => {
+                let as_before = self.listings.get(&provider).is_some_and(|known| known.result == look.result);
                 for room in self.rooms.values_mut().filter(|room| room.providers().contains(&provider)) {
-                    room.dirty = true;
+                    room.noticed(as_before);
                 }
                 self.listings.insert(provider, look);
             }
@@ -139,6 +139,7 @@ impl Engine {
         if room.gives_way(now, &self.listings, outputs) {
             return;
         }
+        room.planned(now, snapshot.now, plan.is_empty());
         let findings = ostler_audit::check(&snapshot, &plan);
         if !findings.is_empty() {
             let workload = workload.clone();
@@ -214,8 +215,8 @@ impl Engine {
             let idle = matches!(room.stage, Stage::Idle);
             let looked_at = room.state.is_some()
                 && room.providers().iter().all(|provider| self.listings.contains_key(*provider));
-            if room.dirty && idle && looked_at {
-                room.dirty = false;
+            if idle && looked_at && room.wants_plan(now) {
+                (room.dirty, room.again) = (false, false);
                 let snapshot = Arc::new(room.snapshot(now, &self.listings));
                 room.stage = Stage::Planning(snapshot.clone());
                 outputs.push(Output::Plan { snapshot });

@@ -7,7 +7,9 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::Instance;
-use ostler_model::{CloudInstance, EffectReport, InstanceId, Observed, ProviderId, Timestamp, WorkloadState};
+use ostler_model::{
+    CloudInstance, EffectReport, InstanceId, Millis, Observed, ProviderId, Timestamp, WorkloadState,
+};
 use ostler_planner::{Listings, Memory, Plan, Snapshot, Standing};
 
 /// One workload: its records, the freshest look at it, and what is under way.
@@ -25,6 +27,10 @@ pub(crate) struct Room {
     pub(crate) reconciled: bool,
     /// Something was seen that the last snapshot did not hold.
     pub(crate) dirty: bool,
+    /// What was seen last was seen again: only time has passed.
+    pub(crate) again: bool,
+    /// Time alone is worth a plan from then on.
+    pub(crate) rests_until: Timestamp,
     /// Its records have been read once.
     pub(crate) loaded: bool,
     /// Requests that wait for their turn, in the order in which they came.
@@ -51,6 +57,9 @@ pub(crate) enum Stage {
 /// Reports that wait for a plan are bounded: beyond this the oldest goes. A report that is lost costs a
 /// timeout, no more.
 const REPORTS_MAX: usize = 10_000;
+/// While nothing new is seen, planning takes one part in so many of the time. A plan of a few milliseconds is made
+/// with every look, one of a large cluster less often: its timers are late by seconds, and count minutes.
+const REST: u64 = 200;
 
 impl Room {
     pub(crate) fn new(setup: Setup) -> Self {
@@ -65,6 +74,8 @@ impl Room {
             stage: Stage::Loading,
             reconciled: false,
             dirty: false,
+            again: false,
+            rests_until: Timestamp(0),
             loaded: false,
             requests: VecDeque::new(),
             gave_way: false,
@@ -74,6 +85,34 @@ impl Room {
     /// Providers that must have been looked at once before anything is decided.
     pub(crate) fn providers(&self) -> BTreeSet<&ProviderId> {
         self.setup.pools.iter().map(|pool| &pool.provider).collect()
+    }
+
+    /// Takes in a look at the workload.
+    pub(crate) fn seen(&mut self, look: Observed<WorkloadState>) {
+        let version = |look: &Observed<WorkloadState>| match &look.result {
+            // Zero counts nothing.
+            Ok(state) if state.version != 0 => Some((state.version, state.session.clone())),
+            _ => None,
+        };
+        let known = self.state.as_ref().and_then(version);
+        self.noticed(known.is_some() && known == version(&look));
+        self.state = Some(look);
+    }
+
+    /// Something was seen: as before, or not.
+    pub(crate) fn noticed(&mut self, as_before: bool) {
+        *(if as_before { &mut self.again } else { &mut self.dirty }) = true;
+    }
+
+    /// Is it time for a plan?
+    pub(crate) fn wants_plan(&self, now: Timestamp) -> bool {
+        self.dirty || (self.again && now >= self.rests_until)
+    }
+
+    /// A plan that was begun then changes something, or not.
+    pub(crate) fn planned(&mut self, now: Timestamp, begun: Timestamp, quiet: bool) {
+        let rest = now.since(begun).0.saturating_mul(REST);
+        self.rests_until = if quiet { now + Millis(rest) } else { now };
     }
 
     /// Where it stands with this memory, which may be newer than its own.

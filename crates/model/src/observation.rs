@@ -23,7 +23,8 @@ pub struct Observed<T> {
 /// What a workload says of itself at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkloadState {
-    /// The workload's own version of this state, to be echoed in reports.
+    /// The workload's own version of this state, to be echoed in reports. Two looks of one session with the same
+    /// version, other than zero, show the same but for how long nodes have been idle.
     pub version: i64,
     /// Which life of the workload this is (Ray: session name); a change means that the head was replaced.
     pub session: String,

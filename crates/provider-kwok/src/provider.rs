@@ -6,7 +6,7 @@ use crate::node::{self, NodeSpec};
 use async_trait::async_trait;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, ListParams, PartialObjectMeta, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt};
 use ostler_model::{CloudId, CloudInstance, CloudPhase, FailureClass, LaunchToken, Millis};
@@ -15,7 +15,7 @@ use std::fmt;
 
 /// The namespace of the leases of nodes.
 pub(crate) const LEASES: &str = "kube-node-lease";
-/// Nodes in one answer of a listing; an answer is a megabyte or two.
+/// Nodes in one answer of a listing, without what they say of themselves; an answer is a megabyte at the most.
 const PAGE: u32 = 500;
 
 /// Simulated nodes of one site, see the [crate]. Needs a Tokio runtime; its kubelet ends when it is dropped, and
@@ -52,8 +52,10 @@ impl KwokProvider {
             }
             None => Config::incluster().map_err(|why| no_way(&why))?,
         };
-        let client = Client::try_from(way).map_err(|why| no_way(&why))?;
-        Self::with_client(config.site, client)
+        let client = Client::try_from(way.clone()).map_err(|why| no_way(&why))?;
+        let site = checked(config.site)?;
+        let kubelet = Kubelet::start_apart(&site, way).map_err(|why| no_way(&why))?;
+        Ok(Self { client, site, kubelet })
     }
 
     /// With a client that is there.
@@ -61,17 +63,7 @@ impl KwokProvider {
     /// # Errors
     /// `OSTLER-P201` the site cannot be the value of a label.
     pub fn with_client(site: impl Into<String>, client: Client) -> Result<Self, ProviderError> {
-        let site = site.into();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-        let good = site.len() <= 63 && site.chars().all(plain);
-        if !good || !ends(site.chars().next()) || !ends(site.chars().next_back()) {
-            let message = format!(
-                "provider of simulated nodes: site {site:?}: give 1 to 63 letters, digits, dashes, dots and \
-                 underscores, the first and the last a letter or a digit"
-            );
-            return Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message));
-        }
+        let site = checked(site.into())?;
         let kubelet = Kubelet::start(&site, client.clone());
         Ok(Self { client, site, kubelet })
     }
@@ -99,7 +91,7 @@ impl KwokProvider {
         Api::namespaced(self.client.clone(), LEASES)
     }
 
-    fn read(&self, node: &Node) -> Option<Result<CloudInstance, String>> {
+    fn read(&self, node: &PartialObjectMeta<Node>) -> Option<Result<CloudInstance, String>> {
         let name = node.name_any();
         let skip = |why: String| format!("node {name}: {why}");
         let tagged = match tags::read(&self.site, node.annotations())? {
@@ -145,7 +137,7 @@ impl Provider for KwokProvider {
         let mut listing = Listing::default();
         let mut params = ListParams::default().labels(&format!("{}={}", node::SITE, self.site)).limit(PAGE);
         loop {
-            let page = self.nodes().list(&params).await.map_err(|why| failed("the nodes", &why))?;
+            let page = self.nodes().list_metadata(&params).await.map_err(|why| failed("the nodes", &why))?;
             for node in &page.items {
                 match self.read(node) {
                     Some(Ok(machine)) => listing.instances.push(machine),
@@ -222,6 +214,21 @@ impl Provider for KwokProvider {
         let name = node::name_in(&self.site, id.as_str())?;
         Some(format!("simulated: kubectl describe node {name}"))
     }
+}
+
+/// The name of a site, if it can be the value of a label.
+fn checked(site: String) -> Result<String, ProviderError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let good = site.len() <= 63 && site.chars().all(plain);
+    if good && ends(site.chars().next()) && ends(site.chars().next_back()) {
+        return Ok(site);
+    }
+    let message = format!(
+        "provider of simulated nodes: site {site:?}: give 1 to 63 letters, digits, dashes, dots and underscores, the \
+         first and the last a letter or a digit"
+    );
+    Err(ProviderError::new(FailureClass::Permanent, "OSTLER-P201", message))
 }
 
 /// What an error of the API server means for a caller.

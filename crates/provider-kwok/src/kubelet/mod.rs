@@ -10,13 +10,14 @@ use act::Hands;
 use k8s_openapi::api::core::v1::Node;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt, watcher as watch};
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Config, ResourceExt};
 use ostler_model::{Millis, Timestamp};
 use pod::Pod;
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::time::Duration;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 use tokio_stream::StreamExt;
 use world::{Action, Key, World};
 
@@ -34,20 +35,43 @@ const IDLE: Millis = Millis::secs(60);
 /// The kubelets of a site; they stop when this is dropped, and go on with the next one.
 #[derive(Debug)]
 pub struct Kubelet {
-    task: JoinHandle<()>,
+    /// Its other end hears that this was dropped.
+    _leash: oneshot::Sender<()>,
 }
 
 impl Kubelet {
     /// Starts on the current Tokio runtime.
     pub fn start(site: &str, client: Client) -> Self {
-        let hands = Hands { client, site: site.to_owned() };
-        Self { task: tokio::spawn(run(hands)) }
+        let (leash, end) = oneshot::channel();
+        tokio::spawn(run_until(end, Hands { client, site: site.to_owned() }));
+        Self { _leash: leash }
+    }
+
+    /// Starts on a thread of its own, with a connection of its own: what a thousand kubelets do is not to be in the
+    /// way of anything else in the process, and is told apart from it in `/proc/PID/task` (`kwok-kubelet`).
+    ///
+    /// # Errors
+    /// No thread, or no runtime on it.
+    pub(crate) fn start_apart(site: &str, way: Config) -> std::io::Result<Self> {
+        let (leash, end) = oneshot::channel();
+        let site = site.to_owned();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        std::thread::Builder::new().name("kwok-kubelet".to_owned()).spawn(move || {
+            runtime.block_on(async move {
+                match Client::try_from(way) {
+                    Ok(client) => run_until(end, Hands { client, site }).await,
+                    Err(error) => tracing::error!(%error, "simulated nodes have no kubelet"),
+                }
+            });
+        })?;
+        Ok(Self { _leash: leash })
     }
 }
 
-impl Drop for Kubelet {
-    fn drop(&mut self) {
-        self.task.abort();
+async fn run_until(end: oneshot::Receiver<()>, hands: Hands) {
+    tokio::select! {
+        () = run(hands) => {}
+        _ = end => {}
     }
 }
 

@@ -134,6 +134,11 @@ impl Lab {
         fs::read_to_string(self.log_path(component)).unwrap_or_default()
     }
 
+    /// The process of a server, while it runs.
+    pub fn pid(&self, component: Component) -> Option<u32> {
+        self.servers().get(&component).map(Child::id)
+    }
+
     /// `kill -9` of a server.
     pub fn kill(&self, component: Component) {
         if let Some(mut child) = self.servers().remove(&component) {

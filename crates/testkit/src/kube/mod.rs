@@ -7,9 +7,11 @@
 
 mod flags;
 mod lab;
+mod large;
 mod pki;
 
 pub use lab::{Lab, Options, client_of, wait_until};
+pub use large::{Large, POOL as LARGE_POOL};
 
 use std::fmt;
 use std::path::{Path, PathBuf};
