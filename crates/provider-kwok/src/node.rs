@@ -28,6 +28,8 @@ pub const FAULT: &str = "ostler.dev/kwok-fault";
 pub struct NodeSpec {
     /// Its name.
     pub name: String,
+    /// What it calls its machine; one of this provider if absent.
+    pub provider_id: Option<String>,
     /// Labels, beside those that each node has.
     pub labels: BTreeMap<String, String>,
     /// Annotations.
@@ -61,6 +63,7 @@ impl NodeSpec {
         }
         Ok(Self {
             name: name_of(spec.pool.as_str(), token),
+            provider_id: None,
             labels,
             annotations: tags::write(site, spec, token)?,
             taints: template.taints,
@@ -110,7 +113,7 @@ impl NodeSpec {
             ..Node::default()
         };
         let spec = node.spec.get_or_insert_default();
-        spec.provider_id = Some(id_of(site, &self.name));
+        spec.provider_id = Some(self.provider_id.unwrap_or_else(|| id_of(site, &self.name)));
         spec.taints = Some(stay.into_iter().chain(startup).collect());
         let booting = ("False", "KwokBooting", "the node boots, as its behaviour says");
         node.status = Some(NodeStatus {

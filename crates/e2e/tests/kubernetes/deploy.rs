@@ -2,7 +2,7 @@
 
 use ostler_testkit::kube::Lab;
 
-fn manifest(name: &str) -> String {
+pub(crate) fn manifest(name: &str) -> String {
     format!("{}/../../deploy/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 

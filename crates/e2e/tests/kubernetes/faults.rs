@@ -1,19 +1,20 @@
 //! What breaks: Ostler, the API server, machines. Nothing is lost, and nothing is doubled.
 
 use crate::make::{Deployment, Pool};
-use crate::watch::{node_is_ready, taints};
+use crate::watch::{Seen, node_is_ready, node_of, taints};
 use crate::world::World;
+use kube::ResourceExt;
 use ostler_testkit::kube::Component;
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Two nodes with a pod each that takes its time to end, and one node's worth of room.
-async fn about_to_drain(world: &mut World) {
+/// Two nodes with a pod each that takes so long to end, and one node's worth of room.
+pub(crate) async fn about_to_drain(world: &mut World, stop: &str) {
     world.deploy(Deployment::of("ballast", 2, "2200m")).await;
     world
         .until("two nodes are there", |seen| seen.running("ballast") == 2 && seen.pool("general").len() == 2)
         .await;
-    world.deploy(Deployment::of("web", 2, "1500m").annotated("ostler.dev/kwok-stop", "6s")).await;
+    world.deploy(Deployment::of("web", 2, "1500m").annotated("ostler.dev/kwok-stop", stop)).await;
     world.until("one pod on each", |seen| seen.running("web") == 2).await;
     world.scale("ballast", 0).await;
 }
@@ -21,7 +22,7 @@ async fn about_to_drain(world: &mut World) {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_during_a_drain() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
-    about_to_drain(&mut world).await;
+    about_to_drain(&mut world, "6s").await;
     world.until("a node is marked", |seen| seen.nodes.values().any(|node| !taints(node).is_empty())).await;
     world.kill();
     world.throughout(Duration::from_secs(1), "Ostler is dead", |seen| seen.nodes.len() == 2).await;
@@ -33,7 +34,7 @@ async fn killed_during_a_drain() {
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_while_pods_end() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
-    about_to_drain(&mut world).await;
+    about_to_drain(&mut world, "6s").await;
     let leaving = |pod: &k8s_openapi::api::core::v1::Pod| {
         pod.metadata.deletion_timestamp.is_some()
             && pod.metadata.labels.as_ref().is_some_and(|l| l["app"] == "web")
@@ -49,7 +50,7 @@ async fn killed_while_pods_end() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mark_that_is_left_behind_is_cleaned() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
-    about_to_drain(&mut world).await;
+    about_to_drain(&mut world, "6s").await;
     world.until("a node is marked", |seen| seen.nodes.values().any(|node| !taints(node).is_empty())).await;
     world.kill();
     world.scale("ballast", 2).await;
@@ -103,6 +104,35 @@ async fn a_pool_that_is_refused_rests_and_its_pods_go_elsewhere() {
     world.deploy(Deployment::of("web", 2, "3")).await;
     world.until("the pods run", |seen| seen.running("web") == 2 && seen.pool("good").len() == 2).await;
     assert_eq!(world.see(|seen| seen.most.get("empty").copied()), None);
+    world.finish(&[]).await;
+}
+
+/// A node whose kubelet died: its pods are made again as soon as they are evicted (usually after five minutes) and get
+/// a new node; the old one goes once it has been silent for `unready`.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_died_goes_after_its_time_and_its_pods_get_another() {
+    const UNREADY: Duration = Duration::from_secs(8);
+    let mut world = World::with(&[Pool::of("general", 3)], json!({"scale_down": {"unready": "8s"}})).await;
+    world.deploy(Deployment::of("web", 2, "3")).await;
+    world.until("two nodes", |seen| seen.running("web") == 2 && seen.pool("general").len() == 2).await;
+    world.until_ostler_says("status", "2 running").await;
+    let (pod, victim) = world.see(|seen| {
+        let pod = seen.app("web")[0];
+        (pod.name_any(), node_of(pod).expect("it runs").to_owned())
+    });
+    let died = Instant::now();
+    world.let_die(&victim).await;
+    world.delete("v1", "Pod", &pod).await;
+    world
+        .until("a new pod runs on a new node", |seen| {
+            seen.running("web") == 2 && seen.app("web").iter().all(|one| node_of(one) != Some(&victim))
+        })
+        .await;
+    let there = |seen: &Seen| seen.pool("general").iter().any(|node| node.name_any() == victim);
+    world.until("the dead one goes", |seen| !there(seen)).await;
+    // Kubernetes cuts times to whole seconds.
+    assert!(died.elapsed() > UNREADY - Duration::from_secs(1), "after {:?}", died.elapsed());
+    assert_eq!(world.see(|seen| seen.most["general"]), 3, "one in its place, no more");
     world.finish(&[]).await;
 }
 

@@ -68,6 +68,47 @@ pub(crate) fn budget(app: &str, min_available: u32) -> Value {
     })
 }
 
+/// The kind CapacityBuffer, as far as the API server must know it.
+pub(crate) fn buffer_kind() -> Value {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "capacitybuffers.autoscaling.x-k8s.io",
+            // A group of the Kubernetes community: the API server asks for this.
+            "annotations": {"api-approved.kubernetes.io": "unapproved, a test"},
+        },
+        "spec": {
+            "group": "autoscaling.x-k8s.io", "scope": "Namespaced",
+            "names": {
+                "kind": "CapacityBuffer", "listKind": "CapacityBufferList",
+                "plural": "capacitybuffers", "singular": "capacitybuffer",
+            },
+            "versions": [{
+                "name": "v1beta1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+            }],
+        },
+    })
+}
+
+/// Room for more pods: as `spec` says.
+pub(crate) fn buffer(name: &str, spec: Value) -> Value {
+    json!({
+        "apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "CapacityBuffer",
+        "metadata": {"name": name}, "spec": spec,
+    })
+}
+
+/// What a buffer may be like.
+pub(crate) fn template(name: &str, cpu: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name},
+        "template": {"spec": {"containers": [
+            {"name": "main", "image": "example/none", "resources": {"requests": {"cpu": cpu, "memory": "128Mi"}}},
+        ]}},
+    })
+}
+
 /// A pool of Ostler's configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Pool {

@@ -171,6 +171,10 @@ impl Seen {
         for (name, node) in &self.nodes {
             if let Some(pool) = node.labels().get(POOL).filter(|_| !self.ended.contains_key(name)) {
                 *counts.entry(pool.clone()).or_default() += 1;
+                // Of `POOL.OFFERING` the pool has a bound, too.
+                if let Some((group, _)) = pool.split_once('.') {
+                    *counts.entry(group.to_owned()).or_default() += 1;
+                }
             }
         }
         for (pool, count) in counts {

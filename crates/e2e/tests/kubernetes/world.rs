@@ -1,19 +1,17 @@
 //! One scenario: a namespace in the shared control plane, an Ostler, an eye on both, and the end of it all.
 
-use crate::make::{Deployment, Pool};
+use crate::make::{Deployment, Pool, buffer_kind};
+use crate::ostler::Ostler;
 use crate::watch::{Seen, Watch, taints};
 use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::ApiResource;
 use kube::{Client, ResourceExt};
-use ostler_e2e::ostler_binary;
+use ostler_provider_kwok::FAULT;
 use ostler_testkit::kube::Lab;
 use serde_json::{Value, json};
-use std::fs::{self, OpenOptions};
-use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex, MutexGuard};
@@ -31,13 +29,13 @@ pub(crate) struct World {
     pub(crate) client: Client,
     pub(crate) namespace: String,
     pub(crate) lab: &'static Lab,
+    pub(crate) ostler: Ostler,
     watch: Watch,
-    dir: tempfile::TempDir,
-    api: String,
-    ostler: Option<Child>,
     begun: Instant,
     deployments: Vec<Deployment>,
     cluster_objects: Vec<Value>,
+    /// Nodes that died with their pods.
+    dead: Vec<String>,
     _turn: MutexGuard<'static, ()>,
 }
 
@@ -50,7 +48,7 @@ impl World {
     /// The same, with more knobs of the workload.
     pub(crate) async fn with(pools: &[Pool], knobs: Value) -> Self {
         let mut world = Self::without_ostler(pools).await;
-        world.configure(pools, knobs);
+        world.ostler.configure(world.config(pools, knobs));
         world.start();
         world
     }
@@ -65,20 +63,16 @@ impl World {
         let namespace = format!("scenario-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         let bounds = pools.iter().map(|pool| (pool.name.to_owned(), pool.max)).collect();
         let watch = Watch::start(client.clone(), bounds);
-        let dir = tempfile::tempdir().expect("a directory");
-        let socket = TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-        let api = socket.expect("a free port").to_string();
         let world = Self {
             client,
             namespace,
             lab,
+            ostler: Ostler::new(),
             watch,
-            dir,
-            api,
-            ostler: None,
             begun: Instant::now(),
             deployments: Vec::new(),
             cluster_objects: Vec::new(),
+            dead: Vec::new(),
             _turn: turn,
         };
         world.make_namespace().await;
@@ -100,8 +94,8 @@ impl World {
         }
     }
 
-    /// Writes the configuration; a running Ostler reads it again when it is told to.
-    pub(crate) fn configure(&self, pools: &[Pool], knobs: Value) {
+    /// A configuration for an Ostler of this scenario, with more knobs of the workload.
+    pub(crate) fn config(&self, pools: &[Pool], knobs: Value) -> Value {
         let pools: serde_json::Map<_, _> =
             pools.iter().map(|pool| (pool.name.to_owned(), pool.body.clone())).collect();
         let kubeconfig = self.lab.kubeconfig();
@@ -119,39 +113,20 @@ impl World {
                 _ => workload[key] = value.clone(),
             }
         }
-        let all = json!({
+        json!({
             "workloads": {"prod": workload},
             "providers": {"sim": {"type": "kwok", "kubeconfig": kubeconfig}},
-            "store": {"path": "ostler.db"},
-            "api": {"listen": self.api},
-        });
-        // JSON is YAML.
-        fs::write(self.path("ostler.yaml"), format!("{all:#}\n")).expect("a configuration can be written");
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
+        })
     }
 
     /// Starts Ostler.
     pub(crate) fn start(&mut self) {
-        let log = OpenOptions::new().create(true).append(true).open(self.path("log")).expect("a log");
-        let mut command = Command::new(ostler_binary());
-        command.args(["run", "-f"]).arg(self.path("ostler.yaml")).stdin(Stdio::null()).stdout(Stdio::null());
-        self.ostler = Some(command.stderr(log).spawn().expect("Ostler starts"));
+        self.ostler.start(&[]);
     }
 
     /// `kill -9` of Ostler.
     pub(crate) fn kill(&mut self) {
-        if let Some(mut child) = self.ostler.take() {
-            let _ = child.kill(); // it may have ended by itself
-            let _ = child.wait();
-        }
-    }
-
-    /// What Ostler has logged.
-    pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.path("log")).unwrap_or_default()
+        self.ostler.kill();
     }
 
     /// What is there.
@@ -164,13 +139,23 @@ impl World {
         let deadline = Instant::now() + PATIENCE;
         while !self.see(&so) {
             self.still_right();
-            let ended = self.ostler.as_mut().and_then(|child| child.try_wait().expect("it can be asked"));
-            let why = if ended.is_some() { "Ostler ended" } else { "that took too long" };
-            let over = ended.is_some() || Instant::now() > deadline;
-            assert!(!over, "waiting for {what}: {why}\n{}", self.report());
+            let ended = self.ostler.has_ended();
+            let why = if ended { "Ostler ended" } else { "that took too long" };
+            assert!(!ended && Instant::now() < deadline, "waiting for {what}: {why}\n{}", self.report());
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         self.say(&format!("{what}: so"));
+    }
+
+    /// Waits until a command of `ostler` says so of the one that runs.
+    pub(crate) async fn until_ostler_says(&mut self, command: &str, what: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.ostler.says(command).contains(what) {
+            self.still_right();
+            assert!(Instant::now() < deadline, "`ostler {command}` does not say {what:?}\n{}", self.report());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.say(&format!("`ostler {command}` says {what:?}"));
     }
 
     /// It stays so for a while.
@@ -214,6 +199,44 @@ impl World {
         }
     }
 
+    /// Has the API server serve CapacityBuffers until the end of the scenario.
+    pub(crate) async fn serve_buffers(&mut self) {
+        let served = || self.lab.kubectl(&["get", "capacitybuffers", "--all-namespaces"]).status.success();
+        let deadline = Instant::now() + PATIENCE;
+        // Of a scenario before: it is on its way out.
+        while served() {
+            assert!(Instant::now() < deadline, "the kind does not go");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        self.apply(buffer_kind()).await;
+        while !self.lab.kubectl(&["get", "capacitybuffers", "--all-namespaces"]).status.success() {
+            assert!(Instant::now() < deadline, "the kind does not come");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Removes an object, of this namespace if it is of one.
+    pub(crate) async fn delete(&self, version: &str, kind: &str, name: &str) {
+        let deleted = self.api_of(version, kind).delete(name, &DeleteParams::default()).await;
+        deleted.unwrap_or_else(|why| panic!("{kind} {name}: {why}"));
+    }
+
+    /// The kubelet of this node is dead from now on, and the cluster says so at once; the node controller would take
+    /// its usual 50 seconds.
+    pub(crate) async fn let_die(&mut self, node: &str) {
+        self.say(&format!("the kubelet of {node} dies"));
+        self.dead.push(node.to_owned());
+        let (nodes, how): (Api<Node>, _) = (Api::all(self.client.clone()), PatchParams::default());
+        let fault = Patch::Merge(json!({"metadata": {"annotations": {(FAULT): "dead"}}}));
+        nodes.patch(node, &how, &fault).await.expect("it is marked");
+        let silent = json!({
+            "type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown",
+            "lastTransitionTime": Timestamp::now().to_string(),
+        });
+        let silent = Patch::Strategic(json!({"status": {"conditions": [silent]}}));
+        nodes.patch_status(node, &how, &silent).await.expect("its condition is written");
+    }
+
     fn api_of(&self, version: &str, kind: &str) -> Api<DynamicObject> {
         let (group, version) = version.split_once('/').unwrap_or(("", version));
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
@@ -251,7 +274,8 @@ impl World {
         let rest = |seen: &Seen| seen.nodes_changed.is_none_or(|at| at.elapsed() > REST);
         self.until("the nodes are at rest", rest).await;
         self.still_right();
-        let crushed = self.see(Seen::crushed);
+        let mut crushed = self.see(Seen::crushed);
+        crushed.retain(|line| !self.dead.iter().any(|node| line.contains(node)));
         assert_eq!(crushed, [""; 0], "no node ends with pods on it\n{}", self.report());
         let marked = self.see(|seen| {
             let ours = |node: &&Node| taints(node).iter().any(|key| key.contains("ostler"));
@@ -268,6 +292,7 @@ impl World {
         self.say("done");
     }
 
+    /// Nothing forbidden has happened so far.
     fn still_right(&self) {
         let wrong = self.see(|seen| seen.wrong.clone());
         assert_eq!(wrong, [""; 0], "what must never be\n{}", self.report());
@@ -275,10 +300,8 @@ impl World {
 
     /// What there is to say when something is wrong.
     pub(crate) fn report(&self) -> String {
-        let log = self.log();
-        let lines: Vec<_> = log.lines().collect();
-        let tail = lines[lines.len().saturating_sub(40)..].join("\n");
-        format!("{}\n--- Ostler:\n{tail}", self.see(Seen::picture))
+        let (words, status) = (self.ostler.last_words(), self.ostler.says("status"));
+        format!("{}\n--- Ostler:\n{words}\n--- its status:\n{status}", self.see(Seen::picture))
     }
 
     /// A line with the time, for whoever reads along (`--nocapture`).
@@ -288,14 +311,8 @@ impl World {
     }
 }
 
-impl Drop for World {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
 fn is_namespaced(kind: &str) -> bool {
-    !matches!(kind, "Node" | "PriorityClass" | "PersistentVolume" | "StorageClass" | "Namespace")
+    !matches!(kind, "Node" | "PriorityClass" | "PersistentVolume" | "Namespace" | "CustomResourceDefinition")
 }
 
 /// Removes all nodes, and what scenarios before left in their namespaces.

@@ -1,7 +1,7 @@
 //! The flags of each server.
 
-use super::Component;
 use super::pki::Pki;
+use super::{Component, audit};
 use std::path::Path;
 
 /// Services get addresses from here, pods from elsewhere.
@@ -21,7 +21,7 @@ pub(crate) struct Ports {
 pub(crate) fn of(component: Component, ports: Ports, pki: &Pki, dir: &Path) -> Vec<String> {
     match component {
         Component::Etcd => etcd(ports, dir),
-        Component::ApiServer => api_server(ports, pki),
+        Component::ApiServer => api_server(ports, pki, dir),
         Component::Scheduler => client("scheduler", ports.scheduler, ports, pki),
         Component::ControllerManager => {
             let mut flags = client("controllers", ports.controllers, ports, pki);
@@ -52,8 +52,10 @@ fn etcd(ports: Ports, dir: &Path) -> Vec<String> {
     ]
 }
 
-fn api_server(ports: Ports, pki: &Pki) -> Vec<String> {
+fn api_server(ports: Ports, pki: &Pki, dir: &Path) -> Vec<String> {
     vec![
+        format!("--audit-policy-file={}", dir.join(audit::POLICY_FILE).display()),
+        format!("--audit-log-path={}", dir.join(audit::LOG_FILE).display()),
         format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
         format!("--secure-port={}", ports.api),
         "--bind-address=127.0.0.1".into(),

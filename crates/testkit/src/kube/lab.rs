@@ -2,7 +2,7 @@
 
 use super::flags::{self, Ports};
 use super::pki::Pki;
-use super::{Component, program};
+use super::{Component, Request, audit, program};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::api::{Api, PostParams};
@@ -53,6 +53,7 @@ impl Lab {
     pub async fn with(options: Options) -> Self {
         let dir = own_directory();
         let pki = Pki::make(&dir.join("keys"));
+        audit::write_policy(&dir);
         let [etcd, peer, api, scheduler, controllers] = free_ports();
         let ports = Ports { etcd, peer, api, scheduler, controllers };
         let admin = pki.kubeconfig_of("admin", api);
@@ -137,6 +138,11 @@ impl Lab {
     /// The process of a server, while it runs.
     pub fn pid(&self, component: Component) -> Option<u32> {
         self.servers().get(&component).map(Child::id)
+    }
+
+    /// What a service account has asked of the API server so far, in order of the answers.
+    pub fn requests_of(&self, namespace: &str, account: &str) -> Vec<Request> {
+        audit::requests(&self.dir, &format!("system:serviceaccount:{namespace}:{account}"))
     }
 
     /// `kill -9` of a server.

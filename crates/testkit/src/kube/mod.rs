@@ -5,11 +5,13 @@
 //! `make kube-lab` builds the program once (`tools/kube-lab`); a control plane is ready about five seconds after
 //! its start and takes 700 MB, so tests of one process share one ([`Lab::shared`]).
 
+mod audit;
 mod flags;
 mod lab;
 mod large;
 mod pki;
 
+pub use audit::Request;
 pub use lab::{Lab, Options, client_of, wait_until};
 pub use large::{Large, POOL as LARGE_POOL};
 
