@@ -51,13 +51,15 @@ test-ray: ray-env ## Tests with real Ray clusters
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test e2e --test polars
 
-test-kubernetes: kube-lab ## Tests with a real Kubernetes control plane
+test-kubernetes: kube-lab helm ## Tests with a real Kubernetes control plane
 	$(call step,the control plane and simulated nodes)
 	cargo test --package ostler-testkit --features kube --test kube
 	cargo test --package ostler-provider-kwok --package ostler-workload-kubernetes
 	$(call step,Ostler in front of a real Kubernetes control plane)
 	cargo build --package ostler-cli
 	OSTLER_BIN=$(CARGO_TARGET_DIR)/debug/ostler cargo test --package ostler-e2e --test kubernetes
+	$(call step,the chart)
+	cargo test --package xtask --test deploy
 	$(call step,100 random worlds in front of the real scheduler)
 	cargo test --package ostler-e2e --test worlds -- --nocapture
 
@@ -73,6 +75,10 @@ kube-lab: ## A Kubernetes control plane for the tests, outside of the clone (10 
 	$(call step,Kubernetes)
 	tools/kube-lab/build.sh
 
+helm: ## Helm for the test of the chart, outside of the clone (a minute the first time)
+	$(call step,Helm)
+	tools/helm/build.sh
+
 ray-env: ## The Python environments with the real Rays, outside of the clone
 	$(call step,Ray environments)
 	tools/ray-env/make.sh
@@ -84,14 +90,14 @@ fuzz-ray: ray-env ## Compare ray-exact with the real Ray on fresh inputs (SEEDS=
 
 # The modules of other versions than the newest are beside it.
 KUBE := $(or $(VERSION),1.37)
-KUBE_FLAGS := $(if $(filter 1.37,$(KUBE)),,-modfile=go-$(KUBE).mod) $(if $(filter 1.34,$(KUBE)),-tags kube134)
-oracle-kube: ## Compare the judge of pods and nodes with kube-scheduler's filters (SEED=N, CASES=N, VERSION=1.34)
+KUBE_FLAGS := $(if $(filter 1.37,$(KUBE)),,-modfile=go-$(KUBE).mod -tags kube$(subst .,,$(KUBE)))
+oracle-kube: ## Compare the judge of pods and nodes with kube-scheduler's filters (SEED=N, CASES=N, VERSION=1.34|1.36, WEIGH=1)
 	$(call step,kube-scheduler's filters (the first build takes some minutes))
 	mkdir -p $(CACHE)
-	cd tools/kube-oracle && nice go run $(KUBE_FLAGS) . --seed $(or $(SEED),$$RANDOM) --cases $(or $(CASES),20000) \
+	cd tools/kube-oracle && nice go run -trimpath $(KUBE_FLAGS) . --seed $(or $(SEED),$$RANDOM) --cases $(or $(CASES),20000) \
 		>$(CACHE)/kube-oracle-$(KUBE).jsonl
 	$(call step,the comparison)
-	cargo run --quiet --release --package xtask -- oracle kube $(CACHE)/kube-oracle-$(KUBE).jsonl
+	cargo run --quiet --release --package xtask -- oracle kube $(CACHE)/kube-oracle-$(KUBE).jsonl $(if $(WEIGH),--weigh)
 
 bench-ray: ray-env ## Time planning against Ray's own scheduler (QUICK=1 for a subset)
 	$(call step,building the benchmark)
@@ -132,5 +138,5 @@ bench-idle: ## What the daemon costs while nothing happens, with 100 nodes (two 
 docs: ## Write the generated pages of docs/reference again
 	UPDATE_DOCS=1 cargo test --workspace --exclude ostler-e2e --exclude ostler-workload-ray -- reference stale docs
 
-.PHONY: help demo demo-polars demo-kubernetes test lint test-rust test-ray test-polars test-kubernetes polars-env kube-lab ray-env \
+.PHONY: help demo demo-polars demo-kubernetes test lint test-rust test-ray test-polars test-kubernetes polars-env kube-lab helm ray-env \
 	fuzz-ray oracle-kube bench-ray bench-latency bench-idle bench-kubernetes bench-kubernetes-load bench-kubernetes-idle docs
