@@ -9,6 +9,10 @@ func (w *world) declare(node *v1.Node) { node.Status.DeclaredFeatures = some(w, 
 
 // features makes a pod need what a node must declare.
 func (w *world) features(pod *v1.Pod) {
+	if w.chance(25) {
+		w.mount(pod)
+		return
+	}
 	if w.chance(60) {
 		pod.Spec.HostNetwork, pod.Spec.HostUsers = true, new(w.chance(25))
 		// With the network of the host every port is one of the host, the API server sees to it.
@@ -32,4 +36,22 @@ func (w *world) features(pod *v1.Pod) {
 		Action:    pick(w, v1.ContainerRestartRuleActionRestartAllContainers, v1.ContainerRestartRuleActionRestart),
 		ExitCodes: &v1.ContainerRestartRuleOnExitCodes{Operator: v1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{7}},
 	}}
+}
+
+// given says what a pod was given as a whole, by its kubelet.
+func (w *world) given(pod *v1.Pod) {
+	if w.chance(60) {
+		return
+	}
+	if w.chance(80) {
+		pod.Status.AllocatedResources = w.amounts()
+	}
+	if w.chance(80) {
+		pod.Status.Resources = &v1.ResourceRequirements{Requests: w.amounts()}
+	}
+}
+
+// migrated are the volumes that a node leaves to drivers outside of Kubernetes.
+func (w *world) migrated() string {
+	return pick(w, "", "kubernetes.io/aws-ebs", "kubernetes.io/aws-ebs,kubernetes.io/gce-pd")
 }

@@ -11,17 +11,13 @@ import (
 const bindCompleted = "pv.kubernetes.io/bind-completed"
 
 func (w *world) makeStorage() {
-	class := func(name, provisioner string, mode storagev1.VolumeBindingMode, zones ...string) {
-		c := &storagev1.StorageClass{ObjectMeta: meta("", name), Provisioner: provisioner, VolumeBindingMode: &mode}
-		if len(zones) > 0 {
-			c.AllowedTopologies = []v1.TopologySelectorTerm{{MatchLabelExpressions: []v1.TopologySelectorLabelRequirement{
-				{Key: "topology.kubernetes.io/zone", Values: zones},
-			}}}
-		}
-		w.Classes = append(w.Classes, c)
+	class := func(name, provisioner string, mode storagev1.VolumeBindingMode, where ...v1.TopologySelectorTerm) {
+		w.Classes = append(w.Classes, &storagev1.StorageClass{
+			ObjectMeta: meta("", name), Provisioner: provisioner, VolumeBindingMode: &mode, AllowedTopologies: where,
+		})
 	}
-	class("waits", "csi.a", storagev1.VolumeBindingWaitForFirstConsumer)
-	class("waits-zone", "csi.b", storagev1.VolumeBindingWaitForFirstConsumer, "a", "b")
+	class("waits", pick(w, "csi.a", "csi.a", "kubernetes.io/aws-ebs"), storagev1.VolumeBindingWaitForFirstConsumer)
+	class("waits-zone", "csi.b", storagev1.VolumeBindingWaitForFirstConsumer, w.allowed()...)
 	class("now", "csi.a", storagev1.VolumeBindingImmediate)
 	class("by-hand", "kubernetes.io/no-provisioner", storagev1.VolumeBindingWaitForFirstConsumer)
 	for _, space := range spaces {
@@ -35,6 +31,28 @@ func (w *world) makeStorage() {
 	}
 }
 
+// allowed is where a class makes volumes: mostly in two zones.
+func (w *world) allowed() []v1.TopologySelectorTerm {
+	in := func(key string, values ...string) v1.TopologySelectorLabelRequirement {
+		return v1.TopologySelectorLabelRequirement{Key: key, Values: values}
+	}
+	term := func(all ...v1.TopologySelectorLabelRequirement) v1.TopologySelectorTerm {
+		return v1.TopologySelectorTerm{MatchLabelExpressions: all}
+	}
+	switch w.r.Intn(4) {
+	case 0: // either
+		return []v1.TopologySelectorTerm{
+			term(in("topology.kubernetes.io/zone", "a")), term(in("topology.kubernetes.io/region", "r1")),
+		}
+	case 1: // both
+		return []v1.TopologySelectorTerm{
+			term(in("topology.kubernetes.io/zone", "a", "c"), in("rack", "1", "2")),
+		}
+	default:
+		return []v1.TopologySelectorTerm{term(in("topology.kubernetes.io/zone", "a", "b"))}
+	}
+}
+
 func size(text string) v1.VolumeResourceRequirements {
 	return v1.VolumeResourceRequirements{Requests: v1.ResourceList{"storage": quantity(text)}}
 }
@@ -43,6 +61,21 @@ func where(key string, values ...string) *v1.VolumeNodeAffinity {
 	return &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
 		MatchExpressions: []v1.NodeSelectorRequirement{{Key: key, Operator: v1.NodeSelectorOpIn, Values: values}},
 	}}}}
+}
+
+// reached is where a volume can be reached: mostly in a zone or two.
+func (w *world) reached() *v1.VolumeNodeAffinity {
+	zone := where("topology.kubernetes.io/zone", append(some(w, 40, "b"), pick(w, "a", "c"))...)
+	terms := &zone.Required.NodeSelectorTerms
+	switch w.r.Intn(6) {
+	case 0: // either
+		*terms = append(*terms, where("rack", "3").Required.NodeSelectorTerms...)
+	case 1: // both
+		(*terms)[0].MatchExpressions = append((*terms)[0].MatchExpressions, w.nodeRequirement())
+	case 2:
+		(*terms)[0].MatchExpressions[0].Operator = v1.NodeSelectorOpNotIn
+	}
+	return zone
 }
 
 // bound makes a claim and its volume.
@@ -58,11 +91,11 @@ func (w *world) bound(space string, i int) {
 			CSI: &v1.CSIPersistentVolumeSource{Driver: driver, VolumeHandle: "vol-" + space + "-" + name},
 		},
 	}
-	if w.chance(15) {
+	if w.chance(12) {
 		volume.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{NFS: &v1.NFSVolumeSource{Server: "s", Path: "/"}}
 	}
 	if w.chance(35) {
-		volume.Spec.NodeAffinity = where("topology.kubernetes.io/zone", append(some(w, 40, "b"), pick(w, "a", "c"))...)
+		volume.Spec.NodeAffinity = w.reached()
 	}
 	volume.Labels = map[string]string{}
 	if w.chance(20) {
@@ -73,6 +106,9 @@ func (w *world) bound(space string, i int) {
 	}
 	if w.chance(8) {
 		volume.Labels["topology.kubernetes.io/region"] = pick(w, "r1", "r2")
+	}
+	if w.chance(25) {
+		w.builtIn(volume)
 	}
 	volume.Status.Phase = v1.VolumeBound
 	claim := &v1.PersistentVolumeClaim{ObjectMeta: meta(space, name)}
@@ -97,6 +133,22 @@ func (w *world) bound(space string, i int) {
 	w.Claims = append(w.Claims, claim)
 }
 
+// builtIn makes it a volume from the time when its driver was a part of Kubernetes: its zone stands in both places.
+func (w *world) builtIn(volume *v1.PersistentVolume) {
+	zone, name := pick(w, "a", "b"), volume.Spec.ClaimRef.Namespace+"-"+volume.Spec.ClaimRef.Name
+	volume.Spec.NodeAffinity = where("topology.kubernetes.io/zone", zone)
+	volume.Labels = map[string]string{"topology.kubernetes.io/zone": zone}
+	if w.chance(50) {
+		volume.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{
+			AWSElasticBlockStore: &v1.AWSElasticBlockStoreVolumeSource{VolumeID: "vol-" + name},
+		}
+	} else {
+		volume.Spec.PersistentVolumeSource = v1.PersistentVolumeSource{
+			GCEPersistentDisk: &v1.GCEPersistentDiskVolumeSource{PDName: name},
+		}
+	}
+}
+
 // unbound makes claims that wait for their pod.
 func (w *world) unbound(space string) {
 	for _, class := range []string{"waits", "waits-zone", "by-hand", "now", ""} {
@@ -107,8 +159,8 @@ func (w *world) unbound(space string) {
 			StorageClassName: &class, Resources: size(pick(w, "1Gi", "5Gi")),
 		}
 		claim.Status.Phase = v1.ClaimPending
-		if class != "now" && w.chance(10) {
-			claim.Annotations = map[string]string{"volume.kubernetes.io/selected-node": pick(w, "n0", "n1")}
+		if class != "now" && w.chance(20) {
+			claim.Annotations = map[string]string{"volume.kubernetes.io/selected-node": pick(w, "n0", "n1", "n2")}
 		}
 		w.Claims = append(w.Claims, claim)
 	}
@@ -133,7 +185,10 @@ func (w *world) byHand(i int) {
 
 func (w *world) csiNode(name string) *storagev1.CSINode {
 	node := &storagev1.CSINode{ObjectMeta: meta("", name)}
-	for _, driver := range some(w, 70, "csi.a", "csi.b") {
+	if migrated := w.migrated(); migrated != "" {
+		node.Annotations = map[string]string{v1.MigratedPluginsAnnotationKey: migrated}
+	}
+	for _, driver := range some(w, 70, "csi.a", "csi.b", "ebs.csi.aws.com", "pd.csi.storage.gke.io") {
 		d := storagev1.CSINodeDriver{Name: driver, NodeID: name}
 		if w.chance(75) {
 			d.Allocatable = &storagev1.VolumeNodeResources{Count: new(pick(w, int32(0), 1, 1, 2, 3))}

@@ -3,6 +3,7 @@
 
 mod bench;
 mod kube_case;
+mod kube_weigh;
 mod oracle;
 mod policy;
 mod race;

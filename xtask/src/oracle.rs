@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use ostler_testkit::ray_case::{Case, Verdict};
+use serde_json::Value;
 
 use crate::kube_case::{self, Outcome};
+use crate::kube_weigh::Weights;
 use crate::policy::Policy;
 
 /// A scheduler whose decisions were recorded.
@@ -25,6 +27,9 @@ pub(crate) enum Oracle {
     Kube {
         /// Cases, one world a line.
         file: PathBuf,
+        /// Also weigh the parts of the cases: how many answers each of them decides.
+        #[arg(long)]
+        weigh: bool,
     },
 }
 
@@ -32,7 +37,7 @@ pub(crate) enum Oracle {
 pub(crate) fn run(oracle: Oracle) -> Result<bool, String> {
     match oracle {
         Oracle::Ray { file, policy } => ray(&file, policy),
-        Oracle::Kube { file } => kube(&file),
+        Oracle::Kube { file, weigh } => kube(&file, weigh),
     }
 }
 
@@ -68,13 +73,14 @@ fn ray(file: &Path, policy: Policy) -> Result<bool, String> {
 }
 
 /// A world with a difference is printed whole, so that it can be kept as a case.
-fn kube(file: &Path) -> Result<bool, String> {
+fn kube(file: &Path, weigh: bool) -> Result<bool, String> {
     let at = file.display();
-    let mut sum = Outcome::default();
+    let (mut sum, mut weights) = (Outcome::default(), Weights::new());
     for line in lines(file)? {
         let (number, line) = line?;
-        let outcome = kube_case::compare(&line)
-            .map_err(|e| format!("{at} line {number}: no case: {e} [XTASK-CASES-FORMAT]"))?;
+        let odd = |why: String| format!("{at} line {number}: no case: {why} [XTASK-CASES-FORMAT]");
+        let case: Value = serde_json::from_str(&line).map_err(|error| odd(error.to_string()))?;
+        let outcome = kube_case::compare(&case).map_err(odd)?;
         for difference in &outcome.differences {
             println!("FAILED line {number}: {difference}");
         }
@@ -82,6 +88,12 @@ fn kube(file: &Path) -> Result<bool, String> {
             println!("{line}");
         }
         sum.add(outcome);
+        if weigh {
+            weights.add(&case, number).map_err(odd)?;
+        }
+    }
+    if weigh {
+        println!("{weights}");
     }
     println!("{} fit; noes: {:?}; not judged: {}", sum.fits, sum.noes, sum.unjudged);
     let failed = sum.differences.len();

@@ -388,8 +388,10 @@ fn anti_affinity_both_ways() {
          pod web on:a1 app=web
          pod loner on:b app=loner apart:zone:app=guest
          pod apart on:none apart:kubernetes.io/hostname:app=guest
+         pod shy on:a1 avoids:zone:app=guest
          ask away apart:zone:app=web
          ask here apart:kubernetes.io/hostname:app=web
+         ask shy avoids:zone:app=web
          ask guest app=guest
          ask stranger app=guest ns:red",
         expect![[r#"
@@ -401,6 +403,10 @@ fn anti_affinity_both_ways() {
             here a2: yes
             here b: yes
             here none: yes
+            shy a1: {anti_affinity:{topology:zone}}
+            shy a2: {anti_affinity:{topology:zone}}
+            shy b: yes
+            shy none: yes
             guest a1: yes
             guest a2: yes
             guest b: {anti_affinity:{topology:zone}}

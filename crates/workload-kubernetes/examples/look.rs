@@ -55,11 +55,16 @@ fn main() {
     joins.say("the facts are joined");
     println!("{:<24}{:9.1} MB", "memory in all", megabytes() - before);
     let cluster = kept.and_then(|state| state.cluster).expect("a cluster");
-    println!("{} nodes, {} pods, {} kinds of pod", cluster.nodes.len(), cluster.pods.len(), cluster.specs.len());
+    println!(
+        "{} nodes, {} pods, {} kinds of pod",
+        cluster.nodes.len(),
+        cluster.pods.len(),
+        cluster.specs.len()
+    );
 }
 
 fn put(facts: &mut Facts, known: &mut BTreeSet<Arc<PodSpec>>, object: serde_json::Value) {
-    let pod = map::pod(object).expect("it can be read").expect("it runs");
+    let pod = map::pod(object, map::Release::NEWEST).expect("it can be read").expect("it runs");
     let spec = known.get(&pod.spec).cloned().unwrap_or_else(|| {
         known.insert(pod.spec.clone());
         pod.spec.clone()

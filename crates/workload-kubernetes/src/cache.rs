@@ -1,6 +1,6 @@
 //! What is known of the cluster, kept up by the watches (`watch`), read by everybody.
 
-use crate::map::{Facts, NodeFacts, PodFacts};
+use crate::map::{Facts, NodeFacts, PodFacts, Release};
 use crate::now;
 use ostler_model::kube::PodSpec;
 use ostler_model::{FailureClass, NodeId, Timestamp};
@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 
 /// A watch that has said nothing bad for this long is well again: it is tried more often than that.
 const WELL_AFTER: Duration = Duration::from_secs(12);
+/// What must be known beside all kinds before a look answers.
+const RELEASE: &str = "the API server's version";
 /// Specs that nobody has any more are looked for whenever so many new ones have come.
 const SWEEP_MIN: usize = 1024;
 
@@ -22,6 +24,8 @@ pub(crate) struct Cache {
     state: Mutex<State>,
     specs: Mutex<Specs>,
     version: AtomicI64,
+    /// By whose rules objects are read.
+    release: tokio::sync::watch::Sender<Release>,
     /// The API server's silence for which a look still answers.
     outage: Duration,
     /// Something that matters has changed: for the door.
@@ -64,7 +68,7 @@ impl Cache {
     pub(crate) fn new(kinds: impl IntoIterator<Item = &'static str>, outage: Duration) -> Self {
         let state = State {
             facts: Facts::default(),
-            waiting: kinds.into_iter().collect(),
+            waiting: kinds.into_iter().chain([RELEASE]).collect(),
             troubles: BTreeMap::new(),
             heard: Instant::now(),
             idle_since: BTreeMap::new(),
@@ -74,6 +78,7 @@ impl Cache {
             state: Mutex::new(state),
             specs: Mutex::default(),
             version: AtomicI64::new(0),
+            release: tokio::sync::watch::Sender::new(Release::NEWEST),
             outage,
             changed: Notify::new(),
             for_evictor: Notify::new(),
@@ -112,11 +117,36 @@ impl Cache {
         }
     }
 
-    /// The first list of a kind is complete (or there is none).
-    pub(crate) fn complete(&self, kind: &'static str) {
+    /// By whose rules objects are read.
+    pub(crate) fn release(&self) -> Release {
+        *self.release.borrow()
+    }
+
+    /// Tells when that changes.
+    pub(crate) fn releases(&self) -> tokio::sync::watch::Receiver<Release> {
+        self.release.subscribe()
+    }
+
+    /// The API server has said what it is. If objects were read by the rules of another release, no look answers
+    /// until those kinds that are read by them have been listed again.
+    pub(crate) fn release_is(&self, release: Release, kinds: impl IntoIterator<Item = &'static str>) {
+        let mut state = self.lock();
+        if release != self.release() {
+            tracing::info!(%release, "objects are read as kube-scheduler of this release does");
+            state.waiting.extend(kinds);
+            self.release.send_replace(release);
+        }
+        drop(state);
+        self.complete(RELEASE, None);
+    }
+
+    /// The first list of a kind is complete (or there is none). One that was read by the rules of a release does not
+    /// count once these are others.
+    pub(crate) fn complete(&self, kind: &'static str, release: Option<Release>) {
         let mut state = self.lock();
         state.troubles.remove(kind);
-        if state.waiting.remove(kind) && state.waiting.is_empty() {
+        let current = release.is_none_or(|release| release == self.release());
+        if current && state.waiting.remove(kind) && state.waiting.is_empty() {
             self.synced.notify_waiters();
         }
     }

@@ -212,7 +212,7 @@ impl Drains {
         let at = now();
         for object in list.items {
             let (namespace, name) = object.key();
-            let pod = match map::pod(object.value) {
+            let pod = match map::pod(object.value, self.cache.release()) {
                 Ok(None) => continue,
                 Ok(Some(pod)) => plain(&pod),
                 Err(why) => return Ok(Some(format!("pod {namespace}/{name} cannot be read: {why}"))),

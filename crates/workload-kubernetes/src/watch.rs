@@ -4,7 +4,7 @@
 use crate::cache::Cache;
 use crate::config::Config;
 use crate::error::{explain, reason, status};
-use crate::map::{self, Facts, Key, Named};
+use crate::map::{self, Facts, Key, Named, Release};
 use crate::object::{self, Kind, Object};
 
 use kube::Client;
@@ -52,7 +52,10 @@ pub(crate) fn kinds() -> impl Iterator<Item = &'static str> {
     all.into_iter().map(|kind| kind.name)
 }
 
-type Read<T> = Arc<dyn Fn(Value) -> Result<Option<T>, String> + Send + Sync>;
+/// Kinds that are read differently from release to release.
+const BY_RELEASE: [&str; 2] = [object::PODS.name, object::DAEMONS.name];
+
+type Read<T> = Arc<dyn Fn(Value, Release) -> Result<Option<T>, String> + Send + Sync>;
 
 /// Pods that have ended are of no interest, and there may be many.
 const ALIVE: &str = "status.phase!=Succeeded,status.phase!=Failed";
@@ -68,15 +71,15 @@ struct Follow<T> {
 pub(crate) fn start(client: &Client, cache: &Arc<Cache>, config: &Config) -> Tasks {
     let mut tasks = Tasks::new();
     let specs = cache.clone();
-    let pod = move |object| {
-        let facts = map::pod(object)?;
+    let pod = move |object, release| {
+        let facts = map::pod(object, release)?;
         Ok(facts.map(|pod| map::PodFacts { spec: specs.shared_spec(pod.spec.clone()), ..pod }))
     };
     let mut follow = Starter { client, cache, tasks: &mut tasks };
     follow.start(object::PODS, pod, |facts| &mut facts.pods);
-    follow.start(object::NODES, |object| map::node(object).map(Some), |facts| &mut facts.nodes);
+    follow.start(object::NODES, |object, _| map::node(object).map(Some), |facts| &mut facts.nodes);
     let session = cache.clone();
-    let namespace = move |object: Value| {
+    let namespace = move |object: Value, _| {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
         if text("/metadata/name") == Some("kube-system") {
             session.session_is(text("/metadata/uid").unwrap_or_default());
@@ -84,16 +87,20 @@ pub(crate) fn start(client: &Client, cache: &Arc<Cache>, config: &Config) -> Tas
         map::namespace(object).map(Some)
     };
     follow.start(object::NAMESPACES, namespace, |facts| &mut facts.namespaces);
-    follow.start(object::CLAIMS, |object| map::volume_claim(object).map(Some), |facts| &mut facts.claims);
+    follow.start(object::CLAIMS, |object, _| map::volume_claim(object).map(Some), |facts| &mut facts.claims);
     follow.start(
         object::VOLUMES,
-        |object| map::persistent_volume(object).map(Some),
+        |object, _| map::persistent_volume(object).map(Some),
         |facts| &mut facts.volumes,
     );
-    follow.start(object::CLASSES, |object| map::class(object).map(Some), |facts| &mut facts.classes);
-    follow.start(object::CSI_NODES, |object| map::csi_node(object).map(Some), |facts| &mut facts.csi_nodes);
+    follow.start(object::CLASSES, |object, _| map::class(object).map(Some), |facts| &mut facts.classes);
+    follow.start(
+        object::CSI_NODES,
+        |object, _| map::csi_node(object).map(Some),
+        |facts| &mut facts.csi_nodes,
+    );
     follow.start(object::DAEMONS, map::daemon, |facts| &mut facts.daemons);
-    follow.start(object::BUDGETS, |object| map::budget(object).map(Some), |facts| &mut facts.budgets);
+    follow.start(object::BUDGETS, |object, _| map::budget(object).map(Some), |facts| &mut facts.budgets);
     tasks.spawn(buffers(client.clone(), cache.clone()));
     tasks.spawn(scalables(client.clone(), cache.clone()));
     tasks.spawn(heartbeat(client.clone(), cache.clone()));
@@ -111,15 +118,20 @@ impl Starter<'_> {
     fn start<T: PartialEq + Send + Sync + 'static>(
         &mut self,
         kind: Kind,
-        read: impl Fn(Value) -> Result<Option<T>, String> + Send + Sync + 'static,
+        read: impl Fn(Value, Release) -> Result<Option<T>, String> + Send + Sync + 'static,
         field: fn(&mut Facts) -> &mut Named<T>,
     ) {
         let follow = Follow { kind, read: Arc::new(read), field };
         let (client, cache) = (self.client.clone(), self.cache.clone());
+        let mut releases = cache.releases();
         self.tasks.spawn(async move {
             loop {
-                follow.until_gone(&client, &cache).await;
-                tokio::time::sleep(BACKOFF_MAX).await;
+                let release = *releases.borrow_and_update();
+                tokio::select! {
+                    () = follow.until_gone(&client, &cache, release) => tokio::time::sleep(BACKOFF_MAX).await,
+                    // All of it is read again, by the rules of another release.
+                    _ = releases.changed(), if BY_RELEASE.contains(&follow.kind.name) => {}
+                }
             }
         });
     }
@@ -127,7 +139,7 @@ impl Starter<'_> {
 
 impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
     /// Follows until the kind itself is gone (its CRD removed). Otherwise it never ends.
-    async fn until_gone(&self, client: &Client, cache: &Cache) {
+    async fn until_gone(&self, client: &Client, cache: &Cache, release: Release) {
         let api: Api<Object> = Api::all_with(client.clone(), &self.kind.resource());
         let mut how = watcher::Config::default().timeout(WATCH_SECS);
         if self.kind == object::PODS {
@@ -140,7 +152,7 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
             match event {
                 Ok(event) => {
                     cache.heard();
-                    self.take(event, &mut listed, cache);
+                    self.take(event, &mut listed, cache, release);
                 }
                 Err(error) => {
                     if self.blame(&error, cache) {
@@ -151,11 +163,12 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
         }
     }
 
-    fn take(&self, event: Event<Object>, listed: &mut Named<T>, cache: &Cache) {
+    fn take(&self, event: Event<Object>, listed: &mut Named<T>, cache: &Cache, release: Release) {
         match event {
             Event::Init => *listed = Named::default(),
             Event::InitApply(object) => {
-                self.put(object, listed);
+                let (key, read) = self.read(object, release);
+                set(listed, key, read);
             }
             Event::InitDone => {
                 let new = std::mem::take(listed);
@@ -165,11 +178,12 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
                     *known = new;
                     changed
                 });
-                cache.complete(self.kind.name);
+                let by_release = BY_RELEASE.contains(&self.kind.name);
+                cache.complete(self.kind.name, by_release.then_some(release));
                 self.told(cache);
             }
             Event::Apply(object) => {
-                let (key, read) = self.read(object);
+                let (key, read) = self.read(object, release);
                 cache.change(|facts| set((self.field)(facts), key, read));
                 self.told(cache);
             }
@@ -187,16 +201,11 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
         }
     }
 
-    fn put(&self, object: Object, into: &mut Named<T>) {
-        let (key, read) = self.read(object);
-        set(into, key, read);
-    }
-
     #[allow(clippy::type_complexity, reason = "a private helper's answer")]
-    fn read(&self, object: Object) -> (Key, Result<Option<T>, (String, Option<NodeId>)>) {
+    fn read(&self, object: Object, release: Release) -> (Key, Result<Option<T>, (String, Option<NodeId>)>) {
         let key = object.key();
         let on = object.text("/spec/nodeName").filter(|name| !name.is_empty()).map(NodeId::from);
-        (key, (self.read)(object.value).map_err(|why| (why, on)))
+        (key, (self.read)(object.value, release).map_err(|why| (why, on)))
     }
 
     /// Notes what went wrong; `true` if the kind is not there any more.
@@ -274,15 +283,19 @@ impl Backoff for Pace {
 /// CapacityBuffers, and the templates that they name, as long as their CRD is there.
 async fn buffers(client: Client, cache: Arc<Cache>) {
     const KIND: &str = object::BUFFERS[0].name;
+    let mut releases = cache.releases();
     loop {
+        let release = *releases.borrow_and_update();
         match known(&client).await {
             Ok(Some(kind)) => {
-                let buffers = Follow { kind, read: Arc::new(map::buffer), field: |facts| &mut facts.buffers };
-                let read: Read<_> = Arc::new(|object| map::template(object).map(Some));
+                let read: Read<_> = Arc::new(|object, _| map::buffer(object));
+                let buffers = Follow { kind, read, field: |facts| &mut facts.buffers };
+                let read: Read<_> = Arc::new(|object, release| map::template(object, release).map(Some));
                 let templates = Follow { kind: object::TEMPLATES, read, field: |facts| &mut facts.templates };
                 tokio::select! {
-                    _ = buffers.until_gone(&client, &cache) => {}
-                    _ = templates.until_gone(&client, &cache) => {}
+                    () = buffers.until_gone(&client, &cache, release) => {}
+                    () = templates.until_gone(&client, &cache, release) => {}
+                    _ = releases.changed() => continue,
                 }
                 cache.change(|facts| {
                     let gone = std::mem::take(&mut facts.buffers);
@@ -291,7 +304,7 @@ async fn buffers(client: Client, cache: Arc<Cache>) {
                 });
             }
             Ok(None) => {
-                cache.complete(KIND);
+                cache.complete(KIND, None);
                 tokio::time::sleep(DISCOVER).await;
             }
             Err(error) => {
@@ -327,7 +340,7 @@ async fn scalables(client: Client, cache: Arc<Cache>) {
             let Some(kind) = kind else { continue };
             let api: Api<Object> = Api::namespaced_with(client.clone(), &to.namespace, &kind.resource());
             let facts = match api.get_opt(&to.name).await {
-                Ok(Some(object)) => map::scalable(object.value),
+                Ok(Some(object)) => map::scalable(object.value, cache.release()),
                 Ok(None) => continue,
                 Err(error) => Err(reason(&error)),
             };
@@ -346,11 +359,18 @@ async fn scalables(client: Client, cache: Arc<Cache>) {
     }
 }
 
-/// Asks whether the API server is there: watches can be silent for long, and be dead.
+/// Asks whether the API server is there, and which release it is: watches can be silent for long, and be dead.
 async fn heartbeat(client: Client, cache: Arc<Cache>) {
     loop {
-        if let Ok(Ok(_)) = tokio::time::timeout(HEARTBEAT, client.apiserver_version()).await {
-            cache.heard();
+        match tokio::time::timeout(HEARTBEAT, client.apiserver_version()).await {
+            Ok(Ok(version)) => {
+                cache.heard();
+                cache.release_is(Release::of(&version.minor), BY_RELEASE);
+            }
+            // It is there, and will not tell.
+            Ok(Err(kube::Error::Api(status))) if status.code < 500 => cache.release_is(cache.release(), []),
+            Ok(Err(kube::Error::SerdeError(_))) => cache.release_is(cache.release(), []),
+            Ok(Err(_)) | Err(_) => {}
         }
         tokio::time::sleep(HEARTBEAT).await;
     }

@@ -37,6 +37,8 @@ struct Script {
     watches: BTreeMap<String, broadcast::Sender<Bytes>>,
     forbidden: BTreeSet<String>,
     silent: bool,
+    /// The minor version that it says it is; empty is a new one.
+    minor: &'static str,
 }
 
 impl Server {
@@ -93,7 +95,10 @@ impl Server {
 }
 
 async fn answer(State(script): State<Arc<Mutex<Script>>>, uri: Uri) -> Response {
-    let silent = script.lock().expect("no panic before").silent;
+    let (silent, minor) = {
+        let script = script.lock().expect("no panic before");
+        (script.silent, if script.minor.is_empty() { "37" } else { script.minor })
+    };
     if silent {
         std::future::pending::<()>().await;
     }
@@ -115,7 +120,8 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, uri: Uri) -> Response 
             "compiler",
             "platform",
         ];
-        let version: BTreeMap<_, _> = names.into_iter().map(|name| (name, "1")).collect();
+        let mut version: BTreeMap<_, _> = names.into_iter().map(|name| (name, "1")).collect();
+        version.insert("minor", minor);
         return axum::Json(version).into_response();
     }
     let mut script = script.lock().expect("no panic before");
@@ -213,6 +219,25 @@ async fn a_right_that_is_taken_away_is_named_until_it_is_back() {
     server.sees("the refusal", denied).await;
     server.script().forbidden.clear();
     server.sees("a look", Result::is_ok).await;
+}
+
+/// Nodes declare features from 1.36 on: before, no pod may be kept from a node for want of one.
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_are_read_by_the_rules_of_the_release_and_again_when_it_is_another() {
+    let mut needs = pod("a", "1");
+    needs["spec"]["hostNetwork"] = json!(true);
+    needs["spec"]["hostUsers"] = json!(false);
+    let features = |seen: &Result<WorkloadState, WorkloadError>| cluster(seen).specs[0].features.len();
+
+    let server = Server::start(vec![needs]).await;
+    server.sees("the pod as a new release reads it", |seen| features(seen) == 1).await;
+    assert_eq!(server.script().listed[PODS], 1, "the first guess was right");
+
+    server.script().minor = "35+";
+    server.sees("the pod as an old release reads it", |seen| features(seen) == 0).await;
+    server.script().minor = "36";
+    server.sees("the pod after the control plane has moved on", |seen| features(seen) == 1).await;
+    assert_eq!(server.script().listed[PODS], 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,12 +45,17 @@ async fn main() {
     let server = Arc::new(Server::start(large).await);
     let cloud = Cloud::start([(LARGE_POOL, fleet(large.nodes))]).await;
     let dir = tempfile::tempdir().expect("a directory");
-    let mut ostler = Ostler::start(Path::new(&binary), dir.path(), &server.url, &cloud.address(), large.nodes);
+    let mut ostler =
+        Ostler::start(Path::new(&binary), dir.path(), &server.url, &cloud.address(), large.nodes);
     println!("{nodes} nodes, {pods} pods; load average {:.1}", load_average());
 
     let begun = Instant::now();
     while ostler.spans("planned", 0).count() == 0 {
-        assert!(ostler.child.try_wait().expect("it can be asked").is_none(), "Ostler ended:\n{}", ostler.log());
+        assert!(
+            ostler.child.try_wait().expect("it can be asked").is_none(),
+            "Ostler ended:\n{}",
+            ostler.log()
+        );
         assert!(begun.elapsed() < PATIENCE, "no plan yet:\n{}", ostler.log());
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -179,7 +184,9 @@ impl Cost {
     fn say(&self, what: &str, goal: &str) {
         let Self { seconds, cpu, requests, writes, load, .. } = self;
         let percent = 100.0 * cpu / seconds;
-        println!("{what:<20}  {seconds:7.1} s   CPU {cpu:6.2} s, {percent:.2} % of a core{goal}; load average {load:.1}");
+        println!(
+            "{what:<20}  {seconds:7.1} s   CPU {cpu:6.2} s, {percent:.2} % of a core{goal}; load average {load:.1}"
+        );
         println!("    looks             {}", in_words(&self.looks));
         println!("    passes            {}", in_words(&self.passes));
         println!("    requests          {requests}, {writes} of them write");

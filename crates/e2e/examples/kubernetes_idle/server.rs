@@ -44,7 +44,8 @@ impl Server {
         let count = AtomicU64::default;
         let version = AtomicU64::new(100);
         let (pods, nodes, quiet) = (line(), line(), line());
-        let shared = Arc::new(Shared { large, pods, nodes, quiet, requests: count(), writes: count(), version });
+        let shared =
+            Arc::new(Shared { large, pods, nodes, quiet, requests: count(), writes: count(), version });
         let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", socket.local_addr().expect("an address"));
         let router = Router::new().fallback(answer).with_state(shared.clone());
@@ -98,8 +99,17 @@ async fn answer(
         return (StatusCode::CREATED, axum::Json(object)).into_response();
     }
     if path == "/version" {
-        let names =
-            ["major", "minor", "gitVersion", "gitCommit", "gitTreeState", "buildDate", "goVersion", "compiler", "platform"];
+        let names = [
+            "major",
+            "minor",
+            "gitVersion",
+            "gitCommit",
+            "gitTreeState",
+            "buildDate",
+            "goVersion",
+            "compiler",
+            "platform",
+        ];
         let version: BTreeMap<_, _> = names.into_iter().map(|name| (name, "1")).collect();
         return axum::Json(version).into_response();
     }

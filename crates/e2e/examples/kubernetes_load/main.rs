@@ -99,12 +99,17 @@ impl Load {
         let (all, third) = (self.deployments.clone(), self.third());
         let mut phases = Vec::new();
         let mut lag = 0.0;
-        phases.push(self.phase("nodes come, pods are placed", async |load: &mut Self| lag = load.grow(&all).await).await);
+        phases.push(
+            self.phase("nodes come, pods are placed", async |load: &mut Self| lag = load.grow(&all).await)
+                .await,
+        );
         let (nodes, twice) = self.cluster.bought().await;
         let bought = work::bill(self.size, &nodes);
         self.say(&format!("{} nodes", bought.nodes));
         phases.push(self.phase("a minute of rest", async |_| tokio::time::sleep(REST).await).await);
-        phases.push(self.phase("a third is left, nodes go", async |load: &mut Self| load.shrink(&third).await).await);
+        phases.push(
+            self.phase("a third is left, nodes go", async |load: &mut Self| load.shrink(&third).await).await,
+        );
         let (left, _) = self.cluster.bought().await;
         let left = work::bill(self.size, &left);
         let pending = self.cluster.pending().await;
@@ -170,7 +175,10 @@ impl Load {
             if since.elapsed() > QUIET {
                 return;
             }
-            self.still_runs(limit, &format!("{there} nodes, {leaving} of them leave; {running} of {made} pods run"));
+            self.still_runs(
+                limit,
+                &format!("{there} nodes, {leaving} of them leave; {running} of {made} pods run"),
+            );
             tokio::time::sleep(PAUSE * 6).await;
         }
     }
@@ -194,24 +202,43 @@ impl Load {
             println!("{:>14.1} %", cost.share());
         }
         println!("The share is of all but the simulated kubelets, which a real cluster has on its nodes.\n");
-        println!("{:<30}{:>8}{:>12}{:>13}{:>8}{:>12}{:>13}{:>11}{:>13}", "Ostler", "passes", "median", "longest",
-            "looks", "median", "longest", "requests", "simulators'");
+        println!(
+            "{:<30}{:>8}{:>12}{:>13}{:>8}{:>12}{:>13}{:>11}{:>13}",
+            "Ostler", "passes", "median", "longest", "looks", "median", "longest", "requests", "simulators'"
+        );
         for phase in &seen.phases {
             let (passes, looks) = (&phase.passes, &phase.looks);
-            println!("{:<30}{:>8}{:>9.1} ms{:>10.1} ms{:>8}{:>9.1} ms{:>10.1} ms{:>11}{:>13}", phase.what,
-                passes.count(), passes.median(), passes.longest(), looks.count(), looks.median(), looks.longest(),
-                phase.requests, phase.simulators);
+            println!(
+                "{:<30}{:>8}{:>9.1} ms{:>10.1} ms{:>8}{:>9.1} ms{:>10.1} ms{:>11}{:>13}",
+                phase.what,
+                passes.count(),
+                passes.median(),
+                passes.longest(),
+                looks.count(),
+                looks.median(),
+                looks.longest(),
+                phase.requests,
+                phase.simulators
+            );
         }
         let most = megabytes(self.cluster.pid(), "VmHWM");
         let percent = |part: f64, whole: f64| 100.0 * (part / whole - 1.0);
         println!("\nmemory of Ostler, with its simulated kubelets, at most  {most:.0} MB");
         println!("from the last pod to the last launch  {:.1} s", seen.lag);
-        println!("nodes bought  {} for {:.2}; all pods in one plan: {} for {:.2} ({:+.1} % nodes, {:+.1} % price)",
-            seen.bought.nodes, seen.bought.price, plan.nodes, plan.price,
-            percent(seen.bought.nodes as f64, plan.nodes as f64), percent(seen.bought.price, plan.price));
+        println!(
+            "nodes bought  {} for {:.2}; all pods in one plan: {} for {:.2} ({:+.1} % nodes, {:+.1} % price)",
+            seen.bought.nodes,
+            seen.bought.price,
+            plan.nodes,
+            plan.price,
+            percent(seen.bought.nodes as f64, plan.nodes as f64),
+            percent(seen.bought.price, plan.price)
+        );
         let third = work::in_one_plan(self.size, &self.third());
-        println!("nodes left    {} for {:.2}; all pods in one plan: {} for {:.2}", seen.left.nodes, seen.left.price,
-            third.nodes, third.price);
+        println!(
+            "nodes left    {} for {:.2}; all pods in one plan: {} for {:.2}",
+            seen.left.nodes, seen.left.price, third.nodes, third.price
+        );
         println!("nodes bought twice  {}\npods without a place at the end  {}", seen.twice, seen.pending);
         self.faults(seen, bound)
     }

@@ -101,7 +101,8 @@ pub(crate) fn deployments(size: Size) -> Vec<Deployment> {
 
 fn template(shape: &Shape, name: &str) -> Value {
     let requests = json!({"cpu": format!("{}m", shape.millis), "memory": format!("{}Mi", shape.mebibytes)});
-    let mut spec = json!({"containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}]});
+    let mut spec =
+        json!({"containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}]});
     let like = json!({"matchLabels": {"app": name}});
     match shape.kind {
         Kind::Plain => {}
@@ -239,7 +240,7 @@ fn facts_of(deployments: &[Deployment]) -> Facts {
         let mut object = deployment.template.clone();
         object["metadata"]["namespace"] = "default".into();
         object["metadata"]["name"] = "pod".into();
-        let pod = map::pod(object).expect("it can be read").expect("it has not ended");
+        let pod = map::pod(object, map::Release::NEWEST).expect("it can be read").expect("it has not ended");
         for n in 0..deployment.replicas {
             let name: Arc<str> = format!("{}-{n}", deployment.name).into();
             let pod = map::PodFacts { name: name.clone(), uid: name.clone(), ..pod.clone() };

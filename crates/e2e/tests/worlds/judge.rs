@@ -8,7 +8,7 @@ use ostler_model::{Price, Timestamp};
 use ostler_packing::kube::decide;
 use ostler_packing::kube::problem::{Decision, Keep, Machine, Place, PoolOption, Problem, Stage};
 use ostler_packing::problem::Unfit;
-use ostler_workload_kubernetes::map::{self, Facts, Named};
+use ostler_workload_kubernetes::map::{self, Facts, Named, Release};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,9 @@ fn now() -> Timestamp {
 
 fn mapped(look: &Look) -> Cluster {
     let facts = Facts {
-        pods: read(&look.pods, |pod| map::pod(pod).map(|pod| pod.expect("it has not ended"))),
+        pods: read(&look.pods, |pod| {
+            map::pod(pod, Release::NEWEST).map(|pod| pod.expect("it has not ended"))
+        }),
         nodes: read(&look.nodes, map::node),
         namespaces: read(&look.namespaces, map::namespace),
         ..Facts::default()

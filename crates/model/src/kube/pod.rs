@@ -32,6 +32,10 @@ pub struct PodSpec {
     pub affinity: Vec<AffinityTerm>,
     /// Must not run where such pods are, nor they where it is.
     pub anti_affinity: Vec<AffinityTerm>,
+    /// Must not run where such pods are, but they may come to where it is: what some schedulers make of terms of
+    /// `anti_affinity` when they place the pod.
+    #[serde(default)]
+    pub avoids: Vec<AffinityTerm>,
     /// How evenly its like must lie (`DoNotSchedule` only; the others filter nothing).
     pub spread: Vec<Spread>,
     /// Volumes that it needs.

@@ -178,6 +178,7 @@ fn spec_word(spec: &mut PodSpec, verb: &str, rest: &str) {
         "port" => spec.ports.push(port(rest)),
         "near" => spec.affinity.push(term(&spec.namespace, rest)),
         "apart" => spec.anti_affinity.push(term(&spec.namespace, rest)),
+        "avoids" => spec.avoids.push(term(&spec.namespace, rest)),
         "spread" => spec.spread.push(spread(rest, spec)),
         "volume" | "claim" | "zone" | "missing" => spec.volumes.push(volume(verb, rest)),
         "feature" => {

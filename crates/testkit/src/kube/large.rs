@@ -109,7 +109,8 @@ fn pod(n: usize, node: usize, round: usize, app: &str, owner: (&str, String), mi
         labels["statefulset.kubernetes.io/pod-name"] = name.as_str().into();
         labels["apps.kubernetes.io/pod-index"] = n.to_string().into();
     }
-    let env = |n: usize| json!({"name": format!("SETTING_{n}"), "value": format!("some text that is setting {n}")});
+    let env =
+        |n: usize| json!({"name": format!("SETTING_{n}"), "value": format!("some text that is setting {n}")});
     let probe = json!({"httpGet": {"path": "/healthz", "port": 8080, "scheme": "HTTP"}, "timeoutSeconds": 1,
         "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3});
     let bears = |key: &str| json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300});
@@ -159,7 +160,8 @@ fn pod(n: usize, node: usize, round: usize, app: &str, owner: (&str, String), mi
 }
 
 fn uid_of(owner: &str) -> String {
-    let sum = owner.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()) & 0xffff_ffff);
+    let sum =
+        owner.bytes().fold(7_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()) & 0xffff_ffff);
     uid(6, sum)
 }
 

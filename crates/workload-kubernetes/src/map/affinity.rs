@@ -1,5 +1,6 @@
 //! What a pod says about where it may be: tolerations, ports, affinity, spread.
 
+use super::Release;
 use super::requests::restarts;
 use super::selector::{label_selector, node_selector};
 use k8s_openapi::api::core::v1 as core;
@@ -98,7 +99,13 @@ fn host_port(port: &core::ContainerPort, every: bool) -> Option<HostPort> {
 // ---- affinity ----
 
 /// Fills in what the pod requires of its node and of other pods.
-pub(super) fn affinity(from: core::Affinity, template: bool, into: &mut PodSpec, odd: &mut Option<String>) {
+pub(super) fn affinity(
+    from: core::Affinity,
+    template: bool,
+    release: Release,
+    into: &mut PodSpec,
+    odd: &mut Option<String>,
+) {
     let node = from.node_affinity.and_then(|node| node.required_during_scheduling_ignored_during_execution);
     into.node_affinity = node.map(|selector| node_selector(selector, odd));
     let near = from.pod_affinity.and_then(|pods| pods.required_during_scheduling_ignored_during_execution);
@@ -116,6 +123,20 @@ pub(super) fn affinity(from: core::Affinity, template: bool, into: &mut PodSpec,
     };
     into.affinity = terms(near);
     into.anti_affinity = terms(apart);
+    if release.widens_namespaces() {
+        into.avoids = into.anti_affinity.iter().filter_map(widened).collect();
+        for term in &mut into.affinity {
+            *term = widened(term).unwrap_or_else(|| term.clone());
+        }
+    }
+}
+
+/// The term for every namespace, if its selector holds for one without labels.
+fn widened(term: &AffinityTerm) -> Option<AffinityTerm> {
+    let selector = term.namespace_selector.as_ref()?;
+    let everywhere = LabelSelector::default();
+    let wide = *selector != everywhere && selector.matches(&Labels::new());
+    wide.then(|| AffinityTerm { namespace_selector: Some(everywhere), ..term.clone() })
 }
 
 /// `labels` are those of a pod that is yet to be made: the API server merges them into its terms when it

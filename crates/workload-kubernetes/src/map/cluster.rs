@@ -226,7 +226,8 @@ fn mentioned(budgets: &Named<Budget>) -> BTreeSet<Arc<str>> {
 }
 
 fn asked_by(spec: &PodSpec, keys: &mut BTreeSet<Arc<str>>) {
-    let affine = spec.affinity.iter().chain(&spec.anti_affinity).filter_map(|term| term.selector.as_ref());
+    let terms = spec.affinity.iter().chain(&spec.anti_affinity).chain(&spec.avoids);
+    let affine = terms.filter_map(|term| term.selector.as_ref());
     let spread = spec.spread.iter().filter_map(|spread| spread.selector.as_ref());
     affine.chain(spread).for_each(|selector| keys_of(selector, keys));
 }

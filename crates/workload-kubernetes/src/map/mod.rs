@@ -11,6 +11,7 @@ mod node;
 mod pod;
 mod policy;
 pub(crate) mod quantity;
+mod release;
 mod requests;
 mod selector;
 mod volume;
@@ -23,6 +24,7 @@ pub use policy::{
     BufferFacts, DaemonFacts, ScalableFacts, ScalableRef, TemplateFacts, budget, buffer, daemon, namespace,
     scalable, template,
 };
+pub use release::Release;
 pub use volume::{
     ClaimFacts, ClassFacts, CsiFacts, VolumeFacts, class, csi_node, persistent_volume, volume_claim,
 };

@@ -4,7 +4,7 @@ use super::affinity::{affinity, ports, spread, tolerations};
 use super::names::{DO_NOT_DISRUPT, NO_SCALE_UP, SAFE_TO_EVICT, SAFE_VOLUMES, SCALE_UP_DELAY};
 use super::quantity::duration;
 use super::requests::effective;
-use super::{annotation, created, name_of, namespace_of, time, typed};
+use super::{Release, annotation, created, name_of, namespace_of, time, typed};
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use ostler_model::kube::{Eviction, Owner, PodSpec};
@@ -55,8 +55,8 @@ pub struct Claim {
     pub made_with_pod: Option<Option<Arc<str>>>,
 }
 
-/// Reads a pod; `None` if it has ended.
-pub fn pod(object: Value) -> Result<Option<PodFacts>, String> {
+/// Reads a pod as the scheduler of a release does; `None` if it has ended.
+pub fn pod(object: Value, release: Release) -> Result<Option<PodFacts>, String> {
     let core::Pod { metadata, spec, status } = typed(object)?;
     let phase = status.as_ref().and_then(|status| status.phase.as_deref());
     if matches!(phase, Some("Succeeded" | "Failed")) {
@@ -79,7 +79,13 @@ pub fn pod(object: Value) -> Result<Option<PodFacts>, String> {
         gone_by: time(metadata.deletion_timestamp.as_ref()),
         not_before: delay.filter(|_| node.is_none()).map(|delay| created_at + delay),
         nominated: nominated.filter(|_| node.is_none()),
-        spec: Arc::new(pod_spec(&metadata, spec, status.as_ref().filter(|_| node.is_some()), false)?),
+        spec: Arc::new(pod_spec(
+            &metadata,
+            spec,
+            status.as_ref().filter(|_| node.is_some()),
+            false,
+            release,
+        )?),
         name,
         claims,
         node,
@@ -94,14 +100,15 @@ pub(super) fn pod_spec(
     spec: core::PodSpec,
     status: Option<&core::PodStatus>,
     template: bool,
+    release: Release,
 ) -> Result<PodSpec, String> {
     let mut odd = unjudged(&spec);
     let mut read = PodSpec {
         namespace: namespace_of(meta),
         labels: super::labels(meta.labels.clone()),
-        requests: effective(&spec, status, template)?,
+        requests: effective(&spec, status, template, release)?,
         ports: ports(&spec, template),
-        features: features(&spec),
+        features: if release.declares_features() { features(&spec) } else { BTreeSet::new() },
         priority: spec.priority.or_else(|| priority(spec.priority_class_name.as_deref())).unwrap_or(0),
         never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
         scheduler: spec.scheduler_name.as_deref().unwrap_or(DEFAULT_SCHEDULER).into(),
@@ -111,7 +118,7 @@ pub(super) fn pod_spec(
     };
     read.spread = spread(spec.topology_spread_constraints, &read.labels, &mut odd);
     if let Some(from) = spec.affinity {
-        affinity(from, template, &mut read, &mut odd);
+        affinity(from, template, release, &mut read, &mut odd);
     }
     read.unjudged = odd.map(Arc::from);
     Ok(read)

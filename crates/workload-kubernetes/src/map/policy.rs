@@ -5,7 +5,7 @@ use super::names::POOL_LABEL;
 use super::pod::{Claim, claims, pod_spec};
 use super::quantity::nanos;
 use super::selector::label_selector;
-use super::{labels, name_of, namespace_of, typed};
+use super::{Release, labels, name_of, namespace_of, typed};
 use k8s_openapi::api::{apps::v1 as apps, core::v1 as core, policy::v1 as policy};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Written;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -51,7 +51,7 @@ pub struct DaemonFacts {
 }
 
 /// Reads a DaemonSet; `None` if it is being deleted.
-pub fn daemon(object: Value) -> Result<Option<DaemonFacts>, String> {
+pub fn daemon(object: Value, release: Release) -> Result<Option<DaemonFacts>, String> {
     let apps::DaemonSet { metadata, spec, .. } = typed(object)?;
     if metadata.deletion_timestamp.is_some() {
         return Ok(None);
@@ -59,7 +59,7 @@ pub fn daemon(object: Value) -> Result<Option<DaemonFacts>, String> {
     let template = spec.template;
     let host_network = template.spec.as_ref().is_some_and(|spec| spec.host_network == Some(true));
     let says_priority = template.spec.as_ref().is_some_and(|spec| spec.priority.is_some());
-    let TemplateFacts { mut spec, claims } = made_from(&metadata, template)?;
+    let TemplateFacts { mut spec, claims } = made_from(&metadata, template, release)?;
     let tolerations = &mut Arc::make_mut(&mut spec).tolerations;
     tolerations.extend(daemon_tolerations(host_network));
     tolerations.sort();
@@ -80,18 +80,22 @@ pub struct TemplateFacts {
 }
 
 /// Reads a PodTemplate.
-pub fn template(object: Value) -> Result<TemplateFacts, String> {
+pub fn template(object: Value, release: Release) -> Result<TemplateFacts, String> {
     let core::PodTemplate { metadata, template } = typed(object)?;
-    made_from(&metadata, template.ok_or("it has no template")?)
+    made_from(&metadata, template.ok_or("it has no template")?, release)
 }
 
 /// A pod as it would be made from a template of the object with this metadata.
-fn made_from(of: &ObjectMeta, template: core::PodTemplateSpec) -> Result<TemplateFacts, String> {
+fn made_from(
+    of: &ObjectMeta,
+    template: core::PodTemplateSpec,
+    release: Release,
+) -> Result<TemplateFacts, String> {
     let meta = template.metadata.unwrap_or_default();
     let meta = ObjectMeta { namespace: of.namespace.clone(), labels: meta.labels, ..ObjectMeta::default() };
     let spec = template.spec.ok_or("its template has no spec")?;
     let claims = claims(&spec, of.name.as_deref().unwrap_or_default());
-    Ok(TemplateFacts { spec: Arc::new(pod_spec(&meta, spec, None, true)?), claims })
+    Ok(TemplateFacts { spec: Arc::new(pod_spec(&meta, spec, None, true, release)?), claims })
 }
 
 /// A thing that has pods and can have more of them.
@@ -102,7 +106,7 @@ pub struct ScalableFacts {
 }
 
 /// Reads a Deployment, ReplicaSet, StatefulSet, or whatever has `spec.template` and `spec.replicas`.
-pub fn scalable(object: Value) -> Result<ScalableFacts, String> {
+pub fn scalable(object: Value, release: Release) -> Result<ScalableFacts, String> {
     #[derive(Deserialize)]
     struct Scalable {
         metadata: ObjectMeta,
@@ -116,7 +120,7 @@ pub fn scalable(object: Value) -> Result<ScalableFacts, String> {
     }
     let Scalable { metadata, spec } = typed(object)?;
     let replicas = spec.replicas.or(spec.parallelism).unwrap_or(1);
-    Ok(ScalableFacts { template: made_from(&metadata, spec.template)?, replicas })
+    Ok(ScalableFacts { template: made_from(&metadata, spec.template, release)?, replicas })
 }
 
 /// Which thing is meant.

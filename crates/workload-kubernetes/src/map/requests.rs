@@ -4,8 +4,9 @@
 //! from their turn on: so each init container needs its own beside the sidecars before it, and the pod
 //! needs the most of all that. Requests of the whole pod replace the sum, the overhead comes on top. A pod
 //! that has a node is counted by the most of what it asks for, what it was given and what it has (resizing
-//! in place).
+//! in place), in a way that differs between releases.
 
+use super::Release;
 use super::quantity::{Amounts, add, amounts, counted, largest};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, PodSpec, PodStatus, ResourceRequirements};
 use ostler_model::kube::PODS;
@@ -16,10 +17,16 @@ pub(super) fn effective(
     spec: &PodSpec,
     status: Option<&PodStatus>,
     template: bool,
+    release: Release,
 ) -> Result<Resources, String> {
-    let mut sum = containers(spec, status, template)?;
+    let mut sum = match status {
+        None => total(spec, |container| asked(container, template))?,
+        Some(status) if release.sums_before_most() => resized(spec, status)?,
+        Some(status) => total(spec, |container| most(spec, container, status))?,
+    };
     if let Some(whole) = &spec.resources {
-        of_the_whole(whole, status, template, &mut sum)?;
+        let status = status.filter(|_| release.resizes_pods());
+        of_the_whole(whole, status, template, release, &mut sum)?;
     }
     add(&mut sum, &amounts(spec.overhead.as_ref()).map_err(|why| format!("overhead: {why}"))?);
     let mut resources = counted(&sum);
@@ -28,9 +35,8 @@ pub(super) fn effective(
     Ok(resources)
 }
 
-fn containers(spec: &PodSpec, status: Option<&PodStatus>, template: bool) -> Result<Amounts, String> {
-    let asked = total(spec, |container| asked(container, template))?;
-    let Some(status) = status else { return Ok(asked) };
+/// The most of three sums over the containers; the kubelet tells two of them for the pod as a whole, or not yet.
+fn resized(spec: &PodSpec, status: &PodStatus) -> Result<Amounts, String> {
     let infeasible = resize_is_infeasible(status);
     let told = status.resources.as_ref().and_then(|resources| resources.requests.as_ref());
     let (given, held) = match (&status.allocated_resources, told) {
@@ -40,9 +46,24 @@ fn containers(spec: &PodSpec, status: Option<&PodStatus>, template: bool) -> Res
             total(spec, |container| held(container, status, infeasible))?,
         ),
     };
-    let mut most = if infeasible { Amounts::new() } else { asked };
+    let mut most =
+        if infeasible { Amounts::new() } else { total(spec, |container| asked(container, false))? };
     largest(&mut most, &given);
     largest(&mut most, &held);
+    Ok(most)
+}
+
+/// The most for one container, as releases before 1.37 have it: only once the kubelet says what it has, and not for
+/// init containers that end.
+fn most(spec: &PodSpec, container: &Container, status: &PodStatus) -> Result<Amounts, String> {
+    let asked = asked(container, false)?;
+    let ends =
+        !restarts(container) && spec.init_containers.iter().flatten().any(|one| one.name == container.name);
+    let told = status_of(container, status).and_then(|own| Some((own, own.resources.as_ref()?)));
+    let Some((own, held)) = told.filter(|_| !ends) else { return Ok(asked) };
+    let mut most = if resize_is_infeasible(status) { Amounts::new() } else { asked };
+    largest(&mut most, &amounts(held.requests.as_ref())?);
+    largest(&mut most, &amounts(own.allocated_resources.as_ref())?);
     Ok(most)
 }
 
@@ -118,6 +139,7 @@ fn of_the_whole(
     whole: &ResourceRequirements,
     status: Option<&PodStatus>,
     template: bool,
+    release: Release,
     sum: &mut Amounts,
 ) -> Result<(), String> {
     let requests = || amounts(whole.requests.as_ref()).map_err(|why| format!("pod requests: {why}"));
@@ -135,11 +157,14 @@ fn of_the_whole(
     if let Some(status) = status
         && let Some(resources) = &status.resources
     {
-        if resize_is_infeasible(status) {
-            asked.clear();
+        let mut most = if resize_is_infeasible(status) { Amounts::new() } else { asked.clone() };
+        largest(&mut most, &amounts(resources.requests.as_ref())?);
+        largest(&mut most, &amounts(status.allocated_resources.as_ref())?);
+        if !release.sums_before_most() {
+            // Only what the pod asks for as a whole counts so then, and all of that does.
+            most = asked.into_keys().map(|name| most.remove_entry(&name).unwrap_or((name, 0))).collect();
         }
-        largest(&mut asked, &amounts(resources.requests.as_ref())?);
-        largest(&mut asked, &amounts(status.allocated_resources.as_ref())?);
+        asked = most;
     }
     sum.extend(asked.into_iter().filter(|(name, _)| may_be_of_the_whole(name)));
     Ok(())

@@ -38,21 +38,23 @@ impl Facts {
         let key: Key = (text("/metadata/namespace").into(), text("/metadata/name").into());
         let on = Some(text("/spec/nodeName")).filter(|name| !name.is_empty()).map(NodeId::from);
         match text("/kind").as_str() {
-            "Pod" => keep(&mut self.pods, key, pod(object), on),
+            "Pod" => keep(&mut self.pods, key, pod(object, Release::NEWEST), on),
             "Node" => keep(&mut self.nodes, key, node(object).map(Some), None),
             "CSINode" => keep(&mut self.csi_nodes, key, csi_node(object).map(Some), None),
             "PodDisruptionBudget" => keep(&mut self.budgets, key, budget(object).map(Some), None),
             "PersistentVolumeClaim" => keep(&mut self.claims, key, volume_claim(object).map(Some), None),
             "PersistentVolume" => keep(&mut self.volumes, key, persistent_volume(object).map(Some), None),
             "StorageClass" => keep(&mut self.classes, key, class(object).map(Some), None),
-            "DaemonSet" => keep(&mut self.daemons, key, daemon(object), None),
+            "DaemonSet" => keep(&mut self.daemons, key, daemon(object, Release::NEWEST), None),
             "Namespace" => keep(&mut self.namespaces, key, namespace(object).map(Some), None),
             "CapacityBuffer" => keep(&mut self.buffers, key, buffer(object), None),
-            "PodTemplate" => keep(&mut self.templates, key, template(object).map(Some), None),
+            "PodTemplate" => {
+                keep(&mut self.templates, key, template(object, Release::NEWEST).map(Some), None)
+            }
             "Deployment" => {
                 let (namespace, name) = key;
                 let at = ScalableRef { group: "apps".into(), kind: "Deployment".into(), namespace, name };
-                self.scalables.insert(at, scalable(object).expect("a Deployment").into());
+                self.scalables.insert(at, scalable(object, Release::NEWEST).expect("a Deployment").into());
             }
             other => panic!("no kind {other:?}"),
         }

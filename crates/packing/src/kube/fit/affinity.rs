@@ -6,6 +6,7 @@ use crate::kube::ledger::NO_VALUE;
 pub(super) fn respected(question: &Question<'_, '_>) -> Verdict {
     with_others(question)?;
     apart(question, &question.kind.anti, true)?;
+    apart(question, &question.kind.avoids, true)?;
     apart(question, &question.kind.in_antis, false)
 }
 
@@ -64,5 +65,6 @@ fn looks_further(question: &Question<'_, '_>) -> bool {
     let kind = question.kind;
     kind.affinity.is_some()
         || !kind.anti.is_empty()
+        || !kind.avoids.is_empty()
         || kind.in_antis.iter().any(|&term| !question.ledger.anti(term).holders.is_empty())
 }

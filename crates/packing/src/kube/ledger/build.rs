@@ -56,7 +56,7 @@ impl Ledger<'_> {
         for (kind, spec) in self.kinds.iter_mut().zip(&self.specs) {
             let no_ports = !ports || kind.ports.is_empty();
             let no_spread = !spread || kind.spread.is_empty();
-            let own_terms = kind.affinity.is_some() || !kind.anti.is_empty();
+            let own_terms = kind.affinity.is_some() || !kind.anti.is_empty() || !kind.avoids.is_empty();
             let no_affinity = !affinity || !own_terms && kind.in_antis.is_empty();
             kind.plain = columns
                 && no_ports

@@ -21,6 +21,8 @@ pub(crate) struct Kind {
     pub(crate) affinity: Option<u32>,
     /// Its own terms of anti-affinity.
     pub(crate) anti: Vec<u32>,
+    /// Those that count only while it looks for a place.
+    pub(crate) avoids: Vec<u32>,
     /// Counts of spread that it is counted in; sorted, as the next two.
     pub(crate) in_spreads: Vec<u32>,
     /// Lists of affinity terms that all mean it.
@@ -74,6 +76,7 @@ impl<'a> Found<'a> {
                 spread: found.spreads_of(spec, group, topology),
                 affinity: found.affinity_of(spec, topology),
                 anti: spec.anti_affinity.iter().map(|term| found.anti_of(term, topology)).collect(),
+                avoids: spec.avoids.iter().map(|term| found.anti_of(term, topology)).collect(),
                 ports: found.ports_of(spec),
                 volumes: found.volumes_of(spec),
                 ..Kind::default()

@@ -78,7 +78,8 @@ impl Topology {
         let mut keys = BTreeSet::new();
         for spec in specs {
             keys.extend(spec.spread.iter().map(|one| &one.topology));
-            keys.extend(spec.affinity.iter().chain(&spec.anti_affinity).map(|one| &one.topology));
+            let terms = spec.affinity.iter().chain(&spec.anti_affinity).chain(&spec.avoids);
+            keys.extend(terms.map(|one| &one.topology));
         }
         let keys: Vec<Arc<str>> = keys.into_iter().cloned().collect();
         let (values, next) = (vec![BTreeMap::new(); keys.len()], vec![0; keys.len()]);

@@ -1,7 +1,8 @@
 //! Pods.
 
-use super::check;
+use super::{Release, check, pod};
 use expect_test::expect;
+use ostler_model::kube::{AffinityTerm, LabelSelector};
 
 #[test]
 fn a_plain_pod() {
@@ -206,6 +207,88 @@ status:
             pod {eviction: {grace: 30000}, name: shrinks, node: n1, spec: 1}
         "#]],
     );
+}
+
+/// What a pod counts as, by the rules of a release.
+fn counted(yaml: &str, minor: &str) -> String {
+    let object = serde_saphyr::from_str(yaml).expect("YAML");
+    let facts = pod(object, Release::of(minor)).expect("a pod").expect("one that runs");
+    facts.spec.requests.to_string()
+}
+
+/// The most for each container before 1.37, and the most of the sums from then on; a pod as a whole is resized from 1.36
+/// on. The sums are those of `k8s.io/component-helpers/resource` of each release.
+#[test]
+fn resizing_counts_differently_from_release_to_release() {
+    let two_containers = r#"
+metadata: {name: p, namespace: default}
+spec:
+  nodeName: n1
+  initContainers:
+  - {name: ends, resources: {requests: {cpu: 1}}}
+  containers:
+  - {name: grows, resources: {requests: {cpu: 3}}}
+  - {name: shrinks, resources: {requests: {cpu: 1}}}
+status:
+  initContainerStatuses:
+  - {name: ends, image: i, imageID: i, ready: true, restartCount: 0, resources: {requests: {cpu: 9}}}
+  containerStatuses:
+  - {name: grows, image: i, imageID: i, ready: true, restartCount: 0, resources: {requests: {cpu: 1}}}
+  - {name: shrinks, image: i, imageID: i, ready: true, restartCount: 0, resources: {requests: {cpu: 2}}}
+"#;
+    assert_eq!(counted(two_containers, "34"), "cpu 5, pods 1");
+    assert_eq!(counted(two_containers, "36"), "cpu 5, pods 1");
+    assert_eq!(counted(two_containers, "37"), "cpu 9, pods 1", "what the init container has counts too");
+
+    let as_a_whole = r#"
+metadata: {name: p, namespace: default}
+spec:
+  nodeName: n1
+  resources: {requests: {cpu: 2}}
+  containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]
+status:
+  allocatedResources: {cpu: 3}
+  resources: {requests: {cpu: 4, memory: 2Gi}}
+"#;
+    assert_eq!(counted(as_a_whole, "34"), "cpu 2, memory 1073741824, pods 1");
+    assert_eq!(counted(as_a_whole, "36"), "cpu 4, memory 1073741824, pods 1");
+    assert_eq!(counted(as_a_whole, "37"), "cpu 4, memory 2147483648, pods 1");
+}
+
+/// Up to 1.36 the scheduler takes some selectors of namespaces for all namespaces, in the terms of the pod that it
+/// places.
+#[test]
+fn namespaces_mean_more_to_some_releases() {
+    let yaml = r#"
+metadata: {name: p, namespace: default}
+spec:
+  containers: []
+  affinity:
+    podAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {}, namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}
+      - {topologyKey: zone, labelSelector: {}, namespaceSelector: {matchLabels: {team: a}}}
+    podAntiAffinity:
+      requiredDuringSchedulingIgnoredDuringExecution:
+      - {topologyKey: zone, labelSelector: {}, namespaceSelector: {matchExpressions: [{key: team, operator: NotIn, values: [a]}]}}
+      - {topologyKey: zone, labelSelector: {}, namespaceSelector: {}}
+"#;
+    let read = |minor: &str| {
+        let object = serde_saphyr::from_str(yaml).expect("YAML");
+        pod(object, Release::of(minor)).expect("a pod").expect("one that waits").spec
+    };
+    let everywhere = |terms: &[AffinityTerm]| -> usize {
+        terms.iter().filter(|term| term.namespace_selector == Some(LabelSelector::default())).count()
+    };
+    let (old, new) = (read("36"), read("37"));
+    assert_eq!((everywhere(&new.affinity), everywhere(&new.anti_affinity), new.avoids.len()), (0, 1, 0));
+    assert_eq!(
+        (everywhere(&old.affinity), everywhere(&old.anti_affinity)),
+        (1, 1),
+        "how others see it is the same"
+    );
+    assert_eq!((everywhere(&old.avoids), old.avoids.len()), (1, 1), "what it looks at is not");
+    assert_eq!(*read("33"), *new, "the fault came with 1.34");
 }
 
 #[test]
