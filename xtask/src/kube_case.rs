@@ -91,7 +91,7 @@ fn agrees(ours: &Result<(), Unfit>, theirs: &str) -> bool {
 /// The filters that a reason may come from.
 fn filters(why: &Unfit) -> &'static [&'static str] {
     match why {
-        Unfit::TooLarge { .. } | Unfit::NoRoom { .. } => &["NodeResourcesFit"],
+        Unfit::TooLarge { .. } | Unfit::TakenByDaemons { .. } | Unfit::NoRoom { .. } => &["NodeResourcesFit"],
         Unfit::Unschedulable => &["NodeUnschedulable"],
         Unfit::Taint { .. } => &["TaintToleration"],
         Unfit::NodeSelector { .. } => &["NodeAffinity"],

@@ -194,6 +194,19 @@ pub enum Unfit {
         /// What an empty machine of the pool has.
         has: Quantity,
     },
+    /// A whole machine would do, were it not for what its DaemonSets take.
+    TakenByDaemons {
+        /// The resource.
+        resource: String,
+        /// What is asked for.
+        asked: Quantity,
+        /// What an empty machine of the pool has.
+        has: Quantity,
+        /// What their pods take of it.
+        taken: Quantity,
+        /// Which, those that take the most first.
+        daemons: String,
+    },
     /// None of the acceptable labels are on the pool's machines.
     Labels,
     /// The pool is at its maximum.

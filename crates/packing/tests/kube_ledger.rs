@@ -43,6 +43,7 @@ enum Op {
     Unplace { at: usize },
     Add { template: usize },
     Remove { node: usize },
+    Restore { which: usize },
     Withdraw { which: usize },
 }
 
@@ -52,6 +53,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..64usize).prop_map(|at| Op::Unplace { at }),
         1 => (0..3usize).prop_map(|template| Op::Add { template }),
         1 => (0..64usize).prop_map(|node| Op::Remove { node }),
+        1 => (0..4usize).prop_map(|which| Op::Restore { which }),
         1 => (0..4usize).prop_map(|which| Op::Withdraw { which }),
     ]
 }
@@ -109,7 +111,10 @@ impl Story {
                 }
                 Op::Unplace { at } if !self.pods.is_empty() => {
                     let (spec, node) = self.pods.swap_remove(at % self.pods.len());
-                    assert_eq!(ledger.unplace(spec, node), ledger.is_there(node));
+                    let there = ledger.is_there(node);
+                    assert_eq!(ledger.unplace(spec, node), there);
+                    // It is on its node still, should that come back.
+                    self.pods.extend((!there).then_some((spec, node)));
                 }
                 Op::Add { template } => {
                     let node = ledger.add_node(&templates[template]);
@@ -120,6 +125,10 @@ impl Story {
                     let node = nodes[node % nodes.len()];
                     assert!(ledger.remove_node(node) && !ledger.remove_node(node));
                     self.removed.push(node);
+                }
+                Op::Restore { which } if !self.removed.is_empty() => {
+                    let node = self.removed.remove(which % self.removed.len());
+                    assert!(ledger.restore_node(node) && !ledger.restore_node(node));
                 }
                 Op::Withdraw { which } => {
                     let active = ledger.nominations().iter().filter(|one| one.active).nth(which);

@@ -96,6 +96,7 @@ impl Course {
             keep: None,
             unneeded_since: None,
             replaces: false,
+            replaced: false,
             leaving_for: None,
         };
         let count = scenario.pool_of.len();
@@ -171,6 +172,7 @@ impl Course {
             keep: None,
             unneeded_since: None,
             replaces: !old.is_empty(),
+            replaced: false,
             leaving_for: None,
         });
         self.ids.push(self.next);
@@ -200,6 +202,7 @@ impl Course {
             self.scenario.cluster.nodes.push(nodes[node].clone());
             let old = self.replaces.get(&ids[n]);
             machine.replaces = old.is_some_and(|old| old.iter().any(|one| there.contains(one)));
+            machine.replaced = self.replaces.values().any(|old| old.contains(&ids[n]));
             self.machines.push(machine);
             self.ids.push(ids[n]);
         }

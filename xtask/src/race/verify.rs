@@ -45,6 +45,8 @@ struct Node<'f> {
     taints: Vec<&'f Value>,
     free: [i64; 3],
     apps: BTreeMap<usize, u64>,
+    /// Those that the plan put here.
+    added: BTreeMap<usize, u64>,
     there: bool,
 }
 
@@ -78,7 +80,7 @@ pub(super) fn check(scenario: &str, plan: &str) -> Result<Verdict, String> {
     }
     let apps = list(&file, "apps")?;
     let left = place(&mut nodes, apps, list(&file, "pods")?, list(&plan, "pods")?, &mut faults)?;
-    spread(&nodes, apps, &mut faults);
+    spread(&nodes, existing.len(), apps, &mut faults);
     bounds(&nodes, &kinds, types, &mut faults);
     let price = |n: usize| (types[kinds[n]]["price"].as_f64().unwrap_or(0.0) * 10_000.0).round() as i64;
     Ok(Verdict {
@@ -111,6 +113,7 @@ fn node<'f>(name: &str, kind: &'f Value, own: Option<&'f Value>) -> Node<'f> {
         taints: field("taints").as_array().into_iter().flatten().collect(),
         free: [amount("cpu_m"), amount("mem_mi"), amount("pods")],
         apps: BTreeMap::new(),
+        added: BTreeMap::new(),
         there: true,
     }
 }
@@ -152,6 +155,7 @@ fn place(
         *node.apps.entry(app).or_default() += 1;
         if before != now as i64 {
             changed.insert(now);
+            *node.added.entry(app).or_default() += 1;
             if let Some(why) = refuses(node, of) {
                 faults.push(format!("pod {n} may not be on {}: {why}", node.name));
             }
@@ -190,32 +194,53 @@ fn refuses(node: &Node<'_>, app: &Value) -> Option<String> {
     hard.filter(|taint| !bears(taint)).map(|taint| format!("taint {taint}")).next()
 }
 
-/// Pods that must lie evenly do, over all nodes that they could be on.
-fn spread(nodes: &[Node<'_>], apps: &[Value], faults: &mut Vec<String>) {
+/// Pods that must lie evenly do, over all nodes that they could be on. Those on nodes of the file may have been bound
+/// before the new ones came: then these do not count.
+fn spread(nodes: &[Node<'_>], existing: usize, apps: &[Value], faults: &mut Vec<String>) {
     for (n, app) in apps.iter().enumerate() {
         for rule in app["spread"].as_array().into_iter().flatten() {
             let key = rule["key"].as_str().unwrap_or_default();
-            let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-            for node in nodes.iter().filter(|node| node.there) {
-                let selected = app["node_selector"].as_object().into_iter().flatten();
-                let mut selected =
-                    selected.map(|(key, value)| node.labels.get(&**key).copied() == value.as_str());
-                let value = if key == "kubernetes.io/hostname" {
-                    Some(&*node.name)
-                } else {
-                    node.labels.get(key).copied()
-                };
-                if let Some(value) = value.filter(|_| selected.all(|holds| holds)) {
-                    *counts.entry(value).or_default() += node.apps.get(&n).copied().unwrap_or(0);
+            let most = rule["max_skew"].as_u64().unwrap_or(1);
+            let (all, before) = (places(nodes, n, app, key), places(&nodes[..existing], n, app, key));
+            let skew = |places: &BTreeMap<&str, Count>, value: &str| {
+                let least = places.values().map(|place| place.pods).min().unwrap_or(0);
+                places.get(value).map_or(0, |place| place.pods - least)
+            };
+            for (value, place) in all.iter().filter(|(_, place)| place.added > 0) {
+                let too_many = skew(&all, value) > most;
+                let early = before.get(value).is_some_and(|early| early.added == place.added);
+                if too_many && !(early && skew(&before, value) <= most) {
+                    let skew = skew(&all, value);
+                    faults.push(format!("{} lies unevenly over {key}: {skew} more in {value}", app["name"]));
                 }
-            }
-            let (least, most) = (counts.values().min(), counts.values().max());
-            let skew = most.unwrap_or(&0) - least.unwrap_or(&0);
-            if skew > rule["max_skew"].as_u64().unwrap_or(1) {
-                faults.push(format!("{} lies unevenly over {key}: {skew} more in one place", app["name"]));
             }
         }
     }
+}
+
+/// Pods of an app in one place.
+#[derive(Default)]
+struct Count {
+    pods: u64,
+    /// Those that the plan put there.
+    added: u64,
+}
+
+/// Pods of an app by the value of a label, over the nodes that the app could be on.
+fn places<'n>(nodes: &'n [Node<'_>], n: usize, app: &Value, key: &str) -> BTreeMap<&'n str, Count> {
+    let mut places: BTreeMap<&str, Count> = BTreeMap::new();
+    for node in nodes.iter().filter(|node| node.there) {
+        let selected = app["node_selector"].as_object().into_iter().flatten();
+        let mut selected = selected.map(|(key, value)| node.labels.get(&**key).copied() == value.as_str());
+        let value =
+            if key == "kubernetes.io/hostname" { Some(&*node.name) } else { node.labels.get(key).copied() };
+        if let Some(value) = value.filter(|_| selected.all(|holds| holds)) {
+            let place = places.entry(value).or_default();
+            place.pods += node.apps.get(&n).copied().unwrap_or(0);
+            place.added += node.added.get(&n).copied().unwrap_or(0);
+        }
+    }
+    places
 }
 
 fn bounds(nodes: &[Node<'_>], kinds: &[usize], types: &[Value], faults: &mut Vec<String>) {

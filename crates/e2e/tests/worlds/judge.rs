@@ -112,6 +112,7 @@ fn machines(world: &World, cluster: &Cluster) -> Vec<Machine> {
             keep: pool.is_none().then_some(Keep::NotOurs),
             unneeded_since: None,
             replaces: false,
+            replaced: false,
             leaving_for: None,
         }
     };

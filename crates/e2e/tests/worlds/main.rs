@@ -270,7 +270,11 @@ fn is_static(why: &[Unfit]) -> bool {
     let of_machine = |unfit: &Unfit| {
         matches!(
             unfit,
-            Unfit::TooLarge { .. } | Unfit::NodeSelector { .. } | Unfit::Taint { .. } | Unfit::Unschedulable
+            Unfit::TooLarge { .. }
+                | Unfit::TakenByDaemons { .. }
+                | Unfit::NodeSelector { .. }
+                | Unfit::Taint { .. }
+                | Unfit::Unschedulable
         )
     };
     why.iter().all(of_machine)

@@ -2,31 +2,35 @@
 
 use super::down;
 use super::problem::{Decision, Keep, Launch, Place, PoolOption, Problem, Stage};
+use super::unused;
 use super::up;
 use super::world::World;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use ostler_model::Price;
+use ostler_model::{LaunchCause, Price};
 
 /// Which nodes should exist for these pods. The same for any order of the lists, but for the order of the pools.
 ///
-/// Machines that are coming are taken first in the order that suits nodes that are there. That need not be the order
-/// in which they were bought: a pod that could go to two of them may take the place of one that could not, and a
-/// machine would be bought twice. So if more would be launched although some are coming, the same is asked as if none
-/// were coming, which gives the machines that were bought; what is coming is taken off them. The better answer counts.
+/// Machines that are coming, or have come and carry nothing yet, are taken first in the order that suits nodes that are
+/// there. That need not be the order in which they were bought: a pod that could go to two of them may take the place of
+/// one that could not, and a machine would be bought twice. So if more would be launched although some are there, the
+/// same is asked as if none were, which gives the machines that were bought; what is there is taken off them. The better
+/// answer counts.
 pub fn decide(problem: &Problem<'_>) -> Decision {
     let onto = decide_once(problem);
-    let coming =
-        problem.machines.iter().any(|machine| machine.stage == Stage::Coming && machine.pool.is_some());
-    if !coming || onto.launches.is_empty() {
+    if !onto.launches.iter().any(|launch| launch.cause == LaunchCause::Demand) {
         return onto;
     }
-    let anew = bought_anew(problem);
-    if cost(problem, &anew) < cost(problem, &onto) && is_within(problem, &anew) { anew } else { onto }
+    let unused = unused::machines(problem);
+    if unused.is_empty() {
+        return onto;
+    }
+    let anew = bought_anew(problem, &unused);
+    let is_better = cost(problem, &anew) < cost(problem, &onto);
+    if is_better && is_within(problem, &anew) && fits_together(problem, &anew) { anew } else { onto }
 }
 
-/// Do the bounds over several pools hold? Asked as if nothing were coming, they know nothing of what is coming and
-/// would not be used.
+/// Do the bounds over several pools hold? Those of the question were widened by what is unused in any of the pools.
 fn is_within(problem: &Problem<'_>, decision: &Decision) -> bool {
     let mut counts = alloc::vec![0_u64; problem.pools.len()];
     problem.machines.iter().filter_map(|machine| machine.pool).for_each(|pool| counts[pool] += 1);
@@ -49,19 +53,15 @@ fn cost(problem: &Problem<'_>, decision: &Decision) -> (u64, Price, u64) {
     (left, price.sum(), decision.launches.iter().map(|launch| launch.count).sum())
 }
 
-/// Decides as if nothing were coming, and takes what is coming off what is launched.
-fn bought_anew(problem: &Problem<'_>) -> Decision {
-    let is_coming = |n: &usize| {
-        let machine = &problem.machines[*n];
-        machine.stage == Stage::Coming && machine.pool.is_some()
-    };
-    let (coming, rest): (Vec<usize>, Vec<usize>) = (0..problem.machines.len()).partition(is_coming);
-    let machines = rest.iter().map(|&n| problem.machines[n].clone()).collect();
-    let mut decision = decide_once(&Problem { machines, ..problem.clone() });
-    renumber(&mut decision, &rest);
+/// Decides as if the unused machines were not there, and takes them off what is launched.
+fn bought_anew(problem: &Problem<'_>, unused: &[usize]) -> Decision {
+    let mut decision = decide_once(&unused::given_up(problem, unused));
     let mut free: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for &n in &coming {
+    for &n in unused {
         free.entry(problem.machines[n].pool.unwrap_or_default()).or_default().push(n);
+    }
+    for list in free.values_mut() {
+        list.sort_by(|&a, &b| problem.machines[a].name.cmp(&problem.machines[b].name));
     }
     let mut used: BTreeMap<usize, u64> = free.iter().map(|(pool, list)| (*pool, list.len() as u64)).collect();
     for launch in &mut decision.launches {
@@ -80,24 +80,61 @@ fn bought_anew(problem: &Problem<'_>) -> Decision {
         };
     }
     decision.placed.sort_unstable();
-    decision.kept.extend(coming.into_iter().map(|n| (n, Keep::Coming)));
-    decision.kept.sort_by_key(|(n, _)| *n);
+    keep(problem, unused, &mut decision);
     decision
 }
 
-/// Puts the places of the whole list in for those of the shorter one.
-fn renumber(decision: &mut Decision, rest: &[usize]) {
-    decision.removals.iter_mut().for_each(|removal| removal.machine = rest[removal.machine]);
-    decision.stays.iter_mut().for_each(|n| *n = rest[*n]);
-    decision.unneeded.iter_mut().for_each(|n| *n = rest[*n]);
-    decision.kept.iter_mut().for_each(|(n, _)| *n = rest[*n]);
-    decision.moved.iter_mut().for_each(|(_, n)| *n = rest[*n]);
-    decision.replacements.iter_mut().flat_map(|one| &mut one.old).for_each(|n| *n = rest[*n]);
-    for (_, place) in &mut decision.placed {
-        if let Place::Machine(n) = place {
-            *n = rest[*n];
+/// Do pods that look at others fit where they were placed, now that the unused machines are there after all?
+fn fits_together(problem: &Problem<'_>, decision: &Decision) -> bool {
+    let shapes = up::shapes(problem);
+    let mut world = World::of(problem, &shapes);
+    for launch in &decision.launches {
+        (0..launch.count).for_each(|_| {
+            world.open(launch.pool, launch.cause);
+        });
+    }
+    let new: BTreeMap<_, _> = world.opened.iter().map(|one| ((one.pool, one.nth), one.node)).collect();
+    let mut seats = BTreeSet::new();
+    for &(pod, place) in &decision.placed {
+        let node = match place {
+            Place::Machine(machine) => world.nodes[machine],
+            Place::New(pool, nth) => new.get(&(pool, nth)).copied(),
+        };
+        let Some(node) = node else { return false };
+        let spec = problem.cluster.pods[pod].spec;
+        world.ledger.place(spec, node);
+        if !world.is_plain(spec) {
+            seats.insert((spec, node));
         }
     }
+    seats.into_iter().all(|(spec, node)| {
+        let mark = world.ledger.mark();
+        let fits = world.ledger.unplace(spec, node) && world.ledger.fits(spec, node);
+        world.ledger.back_to(mark);
+        fits
+    })
+}
+
+/// Why the unused machines stay.
+fn keep(problem: &Problem<'_>, unused: &[usize], decision: &mut Decision) {
+    decision.kept.retain(|(n, _)| unused.binary_search(n).is_err());
+    let places = decision.placed.iter();
+    let awaited: BTreeSet<usize> = places
+        .filter_map(|&(_, place)| if let Place::Machine(machine) = place { Some(machine) } else { None })
+        .collect();
+    for &n in unused {
+        let keep = match problem.machines[n].stage {
+            Stage::Coming => Keep::Coming,
+            _ if awaited.contains(&n) => Keep::NeededByPending,
+            _ => {
+                decision.unneeded.push(n);
+                Keep::PendingPods
+            }
+        };
+        decision.kept.push((n, keep));
+    }
+    decision.kept.sort_by_key(|(n, _)| *n);
+    decision.unneeded.sort_unstable();
 }
 
 fn decide_once(problem: &Problem<'_>) -> Decision {

@@ -12,6 +12,7 @@ pub mod fit;
 mod keep;
 pub mod ledger;
 pub mod problem;
+mod unused;
 mod up;
 mod world;
 

@@ -73,6 +73,8 @@ pub struct Machine {
     pub unneeded_since: Option<Timestamp>,
     /// Launched as a replacement of others that have not gone yet: it is not judged unneeded.
     pub replaces: bool,
+    /// Others were launched in its place: it goes before any other, and only to it do they give their room.
+    pub replaced: bool,
     /// Its end has been asked for, for this reason, and can still be taken back.
     pub leaving_for: Option<RemovalCause>,
 }

@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_model::LaunchCause;
-use ostler_model::kube::PodSpec;
+use ostler_model::kube::{KubeNode, PodSpec};
 
 /// One problem, laid out.
 pub(super) struct World<'a> {
@@ -17,6 +17,8 @@ pub(super) struct World<'a> {
     pub(super) nodes: Vec<Option<NodeIx>>,
     /// What each node of the ledger is.
     pub(super) what: Vec<What>,
+    /// Machines whose nodes have not been ready for so long that they are as good as gone.
+    pub(super) lost: Vec<bool>,
     /// Machines that take pods: up and ready, or coming.
     pub(super) takes: Vec<bool>,
     /// Machines in an order that does not depend on that of the lists.
@@ -29,6 +31,8 @@ pub(super) struct World<'a> {
     pub(super) opened: Vec<Opened>,
     /// How many of each pool are among them.
     new_of: Vec<usize>,
+    /// Machines of each pool that are up or coming, those that are lost left out.
+    there_of: Vec<usize>,
     pub(super) room: Room,
     /// Where waiting pods go.
     pub(super) placed: Vec<(usize, Place)>,
@@ -48,12 +52,15 @@ pub(super) enum What {
 }
 
 /// A moment of a [`World`].
+#[derive(Clone)]
 pub(super) struct Moment {
     ledger: Mark,
-    opened: usize,
+    /// How many had been opened.
+    pub(super) opened: usize,
     new_of: Vec<usize>,
-    room: Room,
-    placed: usize,
+    pub(super) room: Room,
+    /// How many waiting pods had a place.
+    pub(super) placed: usize,
 }
 
 /// A machine to be launched.
@@ -98,12 +105,14 @@ impl<'a> World<'a> {
             ledger,
             nodes,
             what,
+            lost: problem.machines.iter().map(|machine| is_lost(problem, machine)).collect(),
             takes: alloc::vec![false; problem.machines.len()],
             order,
             pods: alloc::vec![Vec::new(); problem.machines.len()],
             base: alloc::vec![0; problem.machines.len()],
             opened: Vec::new(),
             new_of: alloc::vec![0; problem.pools.len()],
+            there_of: alloc::vec![0; problem.pools.len()],
             room: Room::of(problem),
             placed: Vec::new(),
             rank: ranks(cluster.specs.iter().chain(extra)),
@@ -136,6 +145,10 @@ impl<'a> World<'a> {
         let problem = self.problem;
         for n in self.order.clone() {
             let machine = &problem.machines[n];
+            let stays = matches!(machine.stage, Stage::Coming | Stage::Up) && !self.lost[n];
+            if let Some(there) = machine.pool.filter(|_| stays).and_then(|pool| self.there_of.get_mut(pool)) {
+                *there += 1;
+            }
             match machine.stage {
                 Stage::Up => {
                     self.takes[n] = machine.node.is_some_and(|at| {
@@ -206,21 +219,18 @@ impl<'a> World<'a> {
     }
 
     /// Takes back what was placed and opened since.
-    pub(super) fn back_to(&mut self, moment: Moment) {
+    pub(super) fn back_to(&mut self, moment: &Moment) {
         self.ledger.back_to(moment.ledger);
         self.opened.truncate(moment.opened);
         self.what.truncate(self.ledger.len());
-        self.new_of = moment.new_of;
-        self.room = moment.room;
+        self.new_of.clone_from(&moment.new_of);
+        self.room.clone_from(&moment.room);
         self.placed.truncate(moment.placed);
     }
 
     /// Machines of a pool that are there to stay, or come; new ones too.
     pub(super) fn size_of(&self, pool: usize) -> u64 {
-        let stays = |machine: &&Machine| {
-            machine.pool == Some(pool) && matches!(machine.stage, Stage::Coming | Stage::Up)
-        };
-        (self.problem.machines.iter().filter(stays).count() + self.new_of[pool]) as u64
+        (self.there_of[pool] + self.new_of[pool]) as u64
     }
 
     /// The place that this node is.
@@ -247,6 +257,13 @@ impl<'a> World<'a> {
     pub(super) fn is_plain(&self, spec: u32) -> bool {
         self.ledger.is_plain(spec) && !self.ledger.goes_by_name(spec)
     }
+}
+
+/// Is the machine's node up, and has it not been ready for too long?
+fn is_lost(problem: &Problem<'_>, machine: &Machine) -> bool {
+    let node = machine.node.and_then(|at| problem.cluster.nodes.get(at));
+    let for_long = |node: &KubeNode| problem.now.since(node.ready_since) >= problem.policy.unready;
+    machine.stage == Stage::Up && node.is_some_and(|node| !node.ready && for_long(node))
 }
 
 /// Equal specs have equal ranks.

@@ -18,10 +18,16 @@ struct Tiny {
 }
 
 /// A row of numbers that looks random.
-struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
+    /// Another row for each seed.
+    pub(crate) fn of(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// The next number.
+    pub(crate) fn roll(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
@@ -29,7 +35,7 @@ impl Dice {
 
 impl Tiny {
     fn of(seed: u64) -> Self {
-        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut dice = Dice::of(seed);
         let kind = |dice: &mut Dice| {
             let (cpu, mem) = (1 + dice.roll(8), 1 + dice.roll(16));
             (cpu, mem, 1 + cpu * 3 + mem + dice.roll(6), 1 + dice.roll(4))

@@ -213,7 +213,7 @@ fn k25_daemons_are_counted_for_each_shape() {
             1 pods to new m 0
             no place for 1 of big
               m: too_large resource cpu,asked 3.5,has 2
-              l: too_large resource cpu,asked 3.5,has 3
+              l: taken_by_daemons resource cpu,asked 3.5,has 4,taken 1,daemons ds-a
         "#]],
     );
 }

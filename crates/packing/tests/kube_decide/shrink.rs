@@ -82,7 +82,7 @@ fn pods_that_may_not_move_keep_their_nodes() {
             remove n6 as underused
             keep n1: blocked pod bare-00000,by uncontrolled
             keep n2: blocked pod local-00001,by local_storage
-            keep n3: blocked pod job-00002,by must_complete
+            keep n3: blocked pod job-00002,by must_complete, unneeded
             keep n4: blocked pod unsafe-00003,by not_safe
             keep n5: blocked pod guarded-00004,by budget
         "#]],
@@ -325,7 +325,7 @@ fn the_old_go_once_the_new_are_up() {
     check(
         "pool large cpu=16 mem=64 price=0.8
          pool small cpu=2 mem=8 price=0.1
-         node n1 large
+         node n1 large replaced
          node n2 small coming replaces
          pods 1 job cpu=1 mem=1 on=n1",
         &expect![[r#"
@@ -336,7 +336,7 @@ fn the_old_go_once_the_new_are_up() {
     check(
         "pool large cpu=16 mem=64 price=0.8
          pool small cpu=2 mem=8 price=0.1
-         node n1 large
+         node n1 large replaced
          node n2 small replaces
          pods 1 job cpu=1 mem=1 on=n1",
         &expect![[r#"

@@ -10,14 +10,14 @@
 //! Words with `=` are amounts and names, words alone are switches; each is explained where it is read. CPU is
 //! in cores, memory in GiB, times are in seconds before now.
 
+use super::words::{Words, ago, cause, label_key, node, of_app, price, spec};
 use ostler_model::kube::{
-    AffinityTerm, Budget, Cluster, Daemon, DrainBudget, DrainReason, Eviction, Expander, HOSTNAME, Headroom,
-    HostPort, KubeNode, KubePolicy, LabelSelector, Owner, PODS, Pod, PodSpec, PoolHeadroom, Protocol, Share,
-    Spread, Taint, TaintEffect, Toleration, VolumeNeed, WhilePending, ZONE,
+    Budget, Cluster, Daemon, DrainBudget, DrainReason, Eviction, Expander, HOSTNAME, Headroom, KubePolicy,
+    Owner, Pod, PoolHeadroom, Share, WhilePending,
 };
-use ostler_model::{Millis, Price, Quantity, Resources, Timestamp};
-use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
-use std::collections::{BTreeMap, BTreeSet};
+use ostler_model::{Millis, Price, Timestamp};
+use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, Stage};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The moment of every test, long after the epoch.
@@ -32,6 +32,8 @@ pub(crate) struct World {
     pub(crate) machines: Vec<Machine>,
     pub(crate) max_machines: Option<u64>,
     pub(crate) quiet_until: Option<Timestamp>,
+    /// Machines that came since it was read.
+    pub(crate) made: usize,
 }
 
 impl World {
@@ -94,7 +96,7 @@ impl World {
     fn node(&mut self, name: &str, pool: &str, words: &Words<'_>) {
         let place = self.pools.iter().position(|option| option.id.as_str() == pool);
         let place = place.unwrap_or_else(|| panic!("no pool {pool}"));
-        let coming = words.has("coming");
+        let coming = words.has("coming") || words.has("booting");
         let option = &self.pools[place];
         let stage = match () {
             () if coming => Stage::Coming,
@@ -106,15 +108,18 @@ impl World {
         machine.leaving_for = words.text("leaving").map(cause);
         machine.outdated = words.has("outdated");
         machine.replaces = words.has("replaces");
+        machine.replaced = words.has("replaced");
         machine.keep = words.has("failed").then_some(Keep::DrainFailed);
         machine.unneeded_since = words.number("unneeded").map(ago);
-        if !coming {
+        // One that is booting has a node already, which is not ready.
+        if !words.has("coming") {
             let mut node = option.template.clone();
             node.id = name.into();
             node.labels.insert(HOSTNAME.into(), name.into());
             node.unschedulable = words.has("cordoned");
             node.draining = stage == Stage::Leaving;
             node.held = words.has("held").then(|| "told to".into());
+            node.ready = !words.has("booting");
             if let Some(since) = words.number("notready") {
                 node.ready = false;
                 node.ready_since = ago(since);
@@ -243,105 +248,6 @@ impl World {
     }
 }
 
-/// The words of one line.
-struct Words<'t> {
-    line: &'t str,
-    list: Vec<&'t str>,
-}
-
-impl<'t> Words<'t> {
-    fn of(line: &'t str, list: &[&'t str]) -> Self {
-        Self { line, list: list.to_vec() }
-    }
-
-    fn has(&self, word: &str) -> bool {
-        self.list.contains(&word)
-    }
-
-    fn text(&self, key: &str) -> Option<&'t str> {
-        self.list.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-    }
-
-    fn number<N: std::str::FromStr>(&self, key: &str) -> Option<N> {
-        self.text(key)
-            .map(|text| text.parse().unwrap_or_else(|_| panic!("no number for {key}: {}", self.line)))
-    }
-
-    /// `cpu=`, `mem=`, `pods=`, `gpu=`.
-    fn amounts(&self) -> Resources {
-        let mut found = Resources::default();
-        for (key, name, each) in
-            [("cpu", "cpu", 1), ("mem", "memory", 1 << 30), ("pods", PODS, 1), ("gpu", "example.com/gpu", 1)]
-        {
-            if let Some(text) = self.text(key) {
-                let amount: Quantity = text.parse().unwrap_or_else(|_| panic!("no amount: {}", self.line));
-                found.0.insert(name.into(), amount.times(each));
-            }
-        }
-        found
-    }
-
-    /// `select.key=value` and the like: what follows a prefix.
-    fn pairs(&self, prefix: &str) -> BTreeMap<Arc<str>, Arc<str>> {
-        let pair = |word: &&str| {
-            let (key, value) = word.strip_prefix(prefix)?.split_once('=')?;
-            Some((label_key(key), value.into()))
-        };
-        self.list.iter().filter_map(pair).collect()
-    }
-}
-
-fn label_key(key: &str) -> Arc<str> {
-    match key {
-        "zone" => ZONE.into(),
-        "host" => HOSTNAME.into(),
-        other => other.into(),
-    }
-}
-
-fn price(text: &str) -> Price {
-    let amount: Quantity = text.parse().expect("a price");
-    Price((amount.as_ten_thousandths() * 100) as u64)
-}
-
-fn ago(seconds: u64) -> Timestamp {
-    NOW - Millis::secs(seconds)
-}
-
-fn cause(text: &str) -> RemovalCause {
-    serde_json::from_str(&format!("{text:?}")).unwrap_or_else(|_| panic!("no cause {text}"))
-}
-
-fn of_app(app: &str) -> LabelSelector {
-    LabelSelector { labels: [("app".into(), app.into())].into(), requirements: Vec::new() }
-}
-
-/// `zone=`, `label.key=`, `taint=key`, `volumes.driver=`, and amounts.
-fn node(name: &str, words: &Words<'_>) -> KubeNode {
-    let mut allocatable = words.amounts();
-    allocatable.0.entry(PODS.into()).or_insert(Quantity::units(110));
-    let mut labels = words.pairs("label.");
-    if let Some(zone) = words.text("zone") {
-        labels.insert(ZONE.into(), zone.into());
-    }
-    let taint = |key: &str| Taint { key: key.into(), value: "".into(), effect: TaintEffect::NoSchedule };
-    let limits = words.pairs("volumes.").into_iter();
-    KubeNode {
-        id: name.into(),
-        labels,
-        taints: words.text("taint").map(taint).into_iter().collect(),
-        unschedulable: false,
-        allocatable,
-        attach_limits: limits.map(|(driver, limit)| (driver, limit.parse().expect("a limit"))).collect(),
-        features: [].into(),
-        ready: true,
-        ready_since: Timestamp(0),
-        created_at: Timestamp(0),
-        draining: false,
-        held: None,
-    }
-}
-
 fn machine(name: &str, pool: Option<usize>, stage: Stage, price: Price) -> Machine {
     Machine {
         name: name.into(),
@@ -353,59 +259,8 @@ fn machine(name: &str, pool: Option<usize>, stage: Stage, price: Price) -> Machi
         keep: None,
         unneeded_since: None,
         replaces: false,
+        replaced: false,
         leaving_for: None,
-    }
-}
-
-/// `select.key=`, `tolerate=key`, `tolerate-all`, `spread=zone:1`, `apart=host`, `together=zone`, `port=`,
-/// `volume=driver/name`, `priority=`, `unjudged`.
-fn spec(app: &str, words: &Words<'_>) -> PodSpec {
-    let mut requests = words.amounts();
-    requests.0.insert(PODS.into(), Quantity::ONE);
-    let term = |key: &str| AffinityTerm {
-        selector: Some(of_app(app)),
-        namespaces: ["default".into()].into(),
-        namespace_selector: None,
-        topology: label_key(key),
-    };
-    let spread = |text: &str| {
-        let (key, skew) = text.split_once(':').expect("spread=key:skew");
-        Spread {
-            topology: label_key(key),
-            max_skew: skew.parse().expect("a skew"),
-            min_domains: 0,
-            selector: Some(of_app(app)),
-            honor_affinity: true,
-            honor_taints: false,
-        }
-    };
-    let bears =
-        |key: Option<&str>| Toleration { key: key.map(Into::into), value: None, effect: None, compare: None };
-    let mut tolerations: Vec<Toleration> =
-        words.text("tolerate").map(|key| bears(Some(key))).into_iter().collect();
-    if words.has("tolerate-all") {
-        tolerations.push(bears(None));
-    }
-    let volume = |text: &str| {
-        let (driver, name) = text.split_once('/').expect("volume=driver/name");
-        VolumeNeed::Unbound { claim: name.into(), driver: driver.into(), nodes: None, exclusive: false }
-    };
-    let port = |port: u16| HostPort { address: "".into(), protocol: Protocol::Tcp, port };
-    PodSpec {
-        namespace: "default".into(),
-        labels: [("app".into(), app.into())].into(),
-        requests,
-        node_selector: words.pairs("select."),
-        tolerations,
-        ports: words.number("port").map(port).into_iter().collect(),
-        affinity: words.text("together").map(term).into_iter().collect(),
-        anti_affinity: words.text("apart").map(term).into_iter().collect(),
-        spread: words.text("spread").map(spread).into_iter().collect(),
-        volumes: words.text("volume").map(volume).into_iter().collect(),
-        priority: words.number("priority").unwrap_or(0),
-        scheduler: words.text("scheduler").unwrap_or("default-scheduler").into(),
-        unjudged: words.has("unjudged").then(|| "a device claim".into()),
-        ..PodSpec::default()
     }
 }
 

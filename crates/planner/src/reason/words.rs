@@ -124,6 +124,10 @@ impl fmt::Display for Unfitness<'_> {
             Unfit::TooLarge { resource, asked, has } => {
                 write!(f, "is too small ({resource}: asks {asked}, a machine has {has})")
             }
+            Unfit::TakenByDaemons { resource, asked, has, taken, daemons } => {
+                write!(f, "is too small ({resource}: asks {asked}, a machine has {has}, ")?;
+                write!(f, "DaemonSets take {taken}: {daemons})")
+            }
             Unfit::Labels => f.write_str("has none of the labels"),
             Unfit::PoolAtMax { max } => write!(f, "is at its maximum of {max}"),
             Unfit::TotalAtMax { max } => write!(f, "would exceed the maximum of {max} machines in all"),

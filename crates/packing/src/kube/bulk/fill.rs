@@ -315,7 +315,7 @@ fn level(ask: &[i64], free: &[i64], weight: &[i64]) -> i64 {
 }
 
 /// Of the same price and, column by column, of nearly the same size.
-fn are_alike(a: &Kind, b: &Kind) -> bool {
+pub(crate) fn are_alike(a: &Kind, b: &Kind) -> bool {
     let near = |(&a, &b): (&i64, &i64)| (i128::from(a) - i128::from(b)).abs() * 20 <= i128::from(a.max(b));
     a.price == b.price
         && a.priority == b.priority

@@ -22,6 +22,7 @@ mod trim;
 mod worth;
 
 pub(crate) use bits::Bits;
+pub(crate) use fill::are_alike;
 pub(crate) use spare::{Spare, spare};
 pub(crate) use worth::Prices;
 

@@ -7,6 +7,7 @@ use super::order::{self, Values};
 use crate::kube::problem::{Keep, RemovalCause, Stage};
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// Machines of an old configuration.
 pub(super) fn outdated<'a>(
@@ -39,7 +40,8 @@ pub(super) fn outdated<'a>(
     }
 }
 
-/// More machines than there may be, of a pool or of all.
+/// More machines than there may be, of a pool, of pools that share a bound, or of all. A minimum comes first: of a pool
+/// that is at its own others go, or what is on its way.
 pub(super) fn above<'a>(
     world: &mut World<'a>,
     values: &Values,
@@ -47,25 +49,20 @@ pub(super) fn above<'a>(
     kept: &mut BTreeMap<usize, Keep>,
     go: &mut Going<'a>,
 ) {
-    let pools = &world.problem.pools;
-    let mut over: alloc::vec::Vec<u64> =
-        pools.iter().enumerate().map(|(n, pool)| go.sizes.all[n].saturating_sub(pool.max.into())).collect();
-    let total: u64 = go.sizes.all.iter().sum();
-    let mut over_all = world.problem.max_machines.map_or(0, |max| total.saturating_sub(max));
-    if over_all == 0 && over.iter().all(|&over| over == 0) {
+    let mut over = Over::of(world, &go.sizes.all);
+    if over.is_nothing() {
         return;
     }
     for machine in order::candidates(world, values, kept, &go.removals) {
         let Some(pool) = world.machine(machine).pool else { continue };
-        if (over[pool] == 0 && over_all == 0) || mover.is_target_of_moves(machine) {
+        let Some(cause) = over.cause(world, pool) else { continue };
+        if mover.is_target_of_moves(machine) || go.sizes.keep(pool).is_some() {
             continue;
         }
-        let cause = if over[pool] > 0 { RemovalCause::MaxPerPool } else { RemovalCause::MaxTotal };
         match mover.empty(world, machine) {
             Ok(moves) => {
                 go.sizes.take(pool);
-                over[pool] = over[pool].saturating_sub(1);
-                over_all = over_all.saturating_sub(1);
+                over.take(world, pool);
                 if let Some(keep) = go.force(world, machine, cause, &moves) {
                     kept.insert(machine, keep);
                 }
@@ -73,5 +70,51 @@ pub(super) fn above<'a>(
             Err(Stuck::Work) => break,
             Err(Stuck::Pod(_) | Stuck::Headroom) => {}
         }
+    }
+}
+
+/// How many machines are too many.
+struct Over {
+    pools: Vec<u64>,
+    groups: Vec<u64>,
+    all: u64,
+}
+
+impl Over {
+    fn of(world: &World<'_>, sizes: &[u64]) -> Self {
+        let problem = world.problem;
+        let pools = problem.pools.iter().zip(sizes);
+        let pools: Vec<u64> = pools.map(|(pool, &size)| size.saturating_sub(pool.max.into())).collect();
+        let mut groups = alloc::vec![0; world.room.groups.len()];
+        let mut most = alloc::vec![u64::MAX; groups.len()];
+        for (pool, option) in problem.pools.iter().enumerate() {
+            let Some(group) = world.room.group(pool) else { continue };
+            groups[group] += sizes[pool];
+            most[group] = most[group].min(option.group_max.map_or(u64::MAX, u64::from));
+        }
+        groups.iter_mut().zip(most).for_each(|(size, most)| *size = size.saturating_sub(most));
+        let total: u64 = sizes.iter().sum();
+        Self { pools, groups, all: problem.max_machines.map_or(0, |max| total.saturating_sub(max)) }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.all == 0 && self.pools.iter().chain(&self.groups).all(|&over| over == 0)
+    }
+
+    /// What one machine of the pool less would be good for.
+    fn cause(&self, world: &World<'_>, pool: usize) -> Option<RemovalCause> {
+        let group = world.room.group(pool).map_or(0, |group| self.groups[group]);
+        match (self.pools[pool] + group, self.all) {
+            (0, 0) => None,
+            (0, _) => Some(RemovalCause::MaxTotal),
+            _ => Some(RemovalCause::MaxPerPool),
+        }
+    }
+
+    fn take(&mut self, world: &World<'_>, pool: usize) {
+        let one_less = |over: &mut u64| *over = over.saturating_sub(1);
+        one_less(&mut self.pools[pool]);
+        world.room.group(pool).into_iter().for_each(|group| one_less(&mut self.groups[group]));
+        one_less(&mut self.all);
     }
 }

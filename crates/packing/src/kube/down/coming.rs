@@ -26,7 +26,7 @@ pub(super) fn unneeded<'a>(
             continue;
         }
         go.unneeded.push(machine);
-        if go.gate.is_some() || !keep::long_enough(world, machine) {
+        if go.holds.gate.is_some() || !keep::long_enough(world, machine) {
             continue;
         }
         go.sizes.take_coming(pool);

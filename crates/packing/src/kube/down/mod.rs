@@ -36,18 +36,24 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
     let facts = Facts::of(world, awaited);
     let mut kept: BTreeMap<usize, Keep> =
         (0..problem.machines.len()).filter_map(|machine| Some((machine, facts.keep(machine)?))).collect();
+    let waits = (0..problem.machines.len())
+        .filter(|machine| !kept.contains_key(machine))
+        .filter_map(|machine| Some((machine, facts.waits(machine)?)))
+        .collect();
     let gate = keep::gate(problem, !decision.placed.is_empty(), waiting.any);
     // Machines that were to leave and stay after all are in use.
     for &machine in &decision.stays {
         kept.insert(machine, Keep::NeededByPending);
     }
     let values = order::Values::of(world);
-    let window = best_window(world, &values, &kept, &gate, grown);
-    let mut go = Going::of(world, gate);
+    let holds = Holds { gate, waits };
+    let window = best_window(world, &values, &kept, &holds, grown);
+    let mut go = Going::of(world, holds);
     let mut mover = Mover::of(world, &values, &kept, grown, window);
+    let before = kept.clone();
     machines_that_go(world, &values, &mut mover, &mut kept, &mut go);
     coming::unneeded(world, decision, &mut kept, &mut go);
-    decision.replacements = replace::cheaper(world, &values, grown, &mut kept, &mut go, decision);
+    decision.replacements = replace::cheaper(world, &values, grown, (&before, &mut kept), &mut go, decision);
     decision.removals = go.removals;
     decision.unneeded = go.unneeded;
     decision.unneeded.sort_unstable();
@@ -69,7 +75,7 @@ fn best_window(
     world: &mut World<'_>,
     values: &order::Values,
     kept: &BTreeMap<usize, Keep>,
-    gate: &Option<Keep>,
+    holds: &Holds,
     grown: &Grown,
 ) -> usize {
     let pods: usize = (0..world.problem.machines.len()).map(|machine| world.pods[machine].len()).sum();
@@ -79,7 +85,7 @@ fn best_window(
     let mark = world.ledger.mark();
     let mut best = (0, WINDOWS[0]);
     for window in WINDOWS {
-        let mut go = Going::of(world, gate.clone());
+        let mut go = Going::of(world, holds.clone());
         let mut mover = Mover::of(world, values, kept, grown, window);
         machines_that_go(world, values, &mut mover, &mut kept.clone(), &mut go);
         world.ledger.back_to(mark);
@@ -107,11 +113,20 @@ fn machines_that_go<'a>(
     candidates(world, values, mover, kept, go);
 }
 
+/// What holds machines that could go.
+#[derive(Clone)]
+struct Holds {
+    /// All of them.
+    gate: Option<Keep>,
+    /// One of them: something on it is let finish.
+    waits: BTreeMap<usize, Keep>,
+}
+
 /// What goes, and what still holds it.
 struct Going<'a> {
     sizes: Sizes,
     drains: Drains<'a>,
-    gate: Option<Keep>,
+    holds: Holds,
     removals: Vec<Removal>,
     unneeded: Vec<usize>,
     /// Pods of machines that go, and the machine that each goes to.
@@ -119,11 +134,11 @@ struct Going<'a> {
 }
 
 impl<'a> Going<'a> {
-    fn of(world: &World<'a>, gate: Option<Keep>) -> Self {
+    fn of(world: &World<'a>, holds: Holds) -> Self {
         Self {
             sizes: Sizes::of(world),
             drains: Drains::of(world),
-            gate,
+            holds,
             removals: Vec::new(),
             unneeded: Vec::new(),
             moved: Vec::new(),
@@ -143,7 +158,10 @@ impl<'a> Going<'a> {
         if waits_for_machine {
             return Some(Keep::ReplacementComing);
         }
-        if let Some(keep) = &self.gate {
+        // That its successor has just come is no reason to wait.
+        let gate = self.holds.gate.as_ref();
+        let gate = gate.filter(|keep| !(world.machine(machine).replaced && **keep == Keep::Quiet));
+        if let Some(keep) = self.holds.waits.get(&machine).or(gate) {
             return Some(keep.clone());
         }
         if !keep::long_enough(world, machine) {
@@ -160,6 +178,9 @@ impl<'a> Going<'a> {
         cause: RemovalCause,
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
+        if let Some(keep) = self.holds.waits.get(&machine) {
+            return Some(keep.clone());
+        }
         if !self.drains.take(world, machine, cause) {
             return Some(Keep::DrainBudget);
         }
@@ -188,13 +209,16 @@ fn candidates<'a>(
             kept.insert(machine, used());
             continue;
         }
-        if let Some(keep) = go.sizes.keep(pool) {
+        let lost = world.lost[machine];
+        if let Some(keep) = go.sizes.keep(pool).filter(|_| !lost) {
             kept.insert(machine, keep);
             continue;
         }
         match mover.empty(world, machine) {
             Ok(moves) => {
-                go.sizes.take(pool);
+                if !lost {
+                    go.sizes.take(pool);
+                }
                 let cause = match () {
                     () if !ready => RemovalCause::Unready,
                     () if moves.is_empty() => RemovalCause::Empty,
@@ -206,14 +230,15 @@ fn candidates<'a>(
                 }
             }
             Err(stuck) => {
-                let keep = match stuck {
+                let waits = go.holds.waits.get(&machine).cloned();
+                let keep = waits.unwrap_or_else(|| match stuck {
                     Stuck::Pod(pod) if under => {
                         Keep::NoPlace { pod: world.problem.cluster.pods[pod as usize].name.clone() }
                     }
                     Stuck::Pod(_) => used(),
                     Stuck::Headroom => Keep::Headroom,
                     Stuck::Work => Keep::NotLookedAt,
-                };
+                });
                 kept.insert(machine, keep);
             }
         }

@@ -7,6 +7,7 @@ use crate::kube::up::Grown;
 use crate::kube::world::{What, World};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use ostler_model::kube::{Budget, Hindrance, Pod, PodSpec};
 
 /// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work
 /// used up is looked at in a later plan.
@@ -38,8 +39,24 @@ pub(super) struct Mover {
     /// How much each pool may still look at, then all of them.
     shares: Vec<u64>,
     work: u64,
+    /// Nodes that are no targets for all, by number.
+    shut: Vec<Shut>,
+    /// Some are reserved.
+    reserves: bool,
+    /// The machine that is being emptied is one of those that they are reserved for.
+    replaced: bool,
     /// Of so many targets that would do the one is taken whose room is the most like the pod.
     window: usize,
+}
+
+/// Whether a node takes pods that move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shut {
+    No,
+    /// Its own have been given other places.
+    Emptied,
+    /// Only of machines in whose place it came.
+    Reserved,
 }
 
 /// How much the request is of the proportions of what is free: the square of the cosine, in 2^-20.
@@ -59,6 +76,32 @@ fn likeness(ask: &[i64], free: &[i64], has: &[i64]) -> i64 {
     i64::try_from(((dot * dot / length.max(1)) << 20) / own.max(1)).unwrap_or(0)
 }
 
+/// Pods of a machine that have to go elsewhere if it goes, with their specs: by size, then by name. Those that are let
+/// finish do not move.
+fn moving(world: &World<'_>, machine: usize) -> Vec<(u32, u32)> {
+    let problem = world.problem;
+    let ends = |pod: &Pod| pod.hindrance(&problem.policy.drain, problem.now) == Some(Hindrance::MustComplete);
+    let pods = world.movable(machine).map(|n| (n, &problem.cluster.pods[n as usize]));
+    let mut pods: Vec<(u32, u32)> =
+        pods.filter(|(_, pod)| !ends(pod)).map(|(n, pod)| (n, pod.spec)).collect();
+    pods.sort_by(|&(_, a), &(_, b)| world.ledger.request(b).cmp(world.ledger.request(a)));
+    pods
+}
+
+/// May everything on the machine be evicted without waiting for one another?
+fn leaves_at_once(world: &World<'_>, machine: usize) -> bool {
+    let cluster = world.problem.cluster;
+    let covers = |budget: &Budget, spec: &PodSpec| {
+        budget.namespace == spec.namespace
+            && budget.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
+    };
+    cluster.budgets.iter().all(|budget| {
+        let pods = world.movable(machine).map(|pod| cluster.pods[pod as usize].spec);
+        let covered = pods.filter_map(|spec| world.ledger.spec(spec)).filter(|spec| covers(budget, spec));
+        covered.count() <= budget.allowed as usize
+    })
+}
+
 impl Mover {
     pub(super) fn of(
         world: &World<'_>,
@@ -76,12 +119,17 @@ impl Mover {
                 let record = world.machine(machine);
                 let stands_in = record.stage == Stage::Coming && record.replaces;
                 let there = record.stage != Stage::Coming;
-                // Those that stay whatever happens cost nothing more; the others are filled from the best on.
+                // What was bought for this comes first. Those that stay whatever happens cost nothing more; the
+                // others are filled from the best on.
                 let stays = kept.contains_key(&machine);
-                (there || stands_in).then_some(((!stays, -values.gives(machine), rank), node))
+                let key = (!record.replaces, !stays, -values.gives(machine), rank);
+                (there || stands_in).then_some((key, node))
             })
             .collect();
         targets.sort_unstable();
+        let mut shut = alloc::vec![Shut::No; world.ledger.len()];
+        let reserved = (0..world.problem.machines.len()).filter(|&n| world.machine(n).replaces);
+        reserved.filter_map(|n| world.nodes[n]).for_each(|node| shut[node.0 as usize] = Shut::Reserved);
         let mut headroom: BTreeMap<NodeIx, Vec<(u32, Option<usize>)>> = BTreeMap::new();
         for kept in &grown.headroom {
             headroom.entry(kept.node).or_default().push((kept.spec, kept.only));
@@ -103,6 +151,9 @@ impl Mover {
             headroom,
             shares: alloc::vec![WORK / 2 / pools; world.problem.pools.len()],
             work: WORK / 2,
+            reserves: shut.contains(&Shut::Reserved),
+            shut,
+            replaced: false,
             window,
         }
     }
@@ -114,44 +165,57 @@ impl Mover {
 
     /// Takes the machine out; where each of its pods goes, the largest first. If one has no place, nothing is
     /// changed.
+    ///
+    /// Until the machine is gone its node is a place over which pods must lie evenly, an empty one. Those that fit
+    /// elsewhere only without it wait for its end; that is well if nothing can hold it up.
     pub(super) fn empty(
         &mut self,
         world: &mut World<'_>,
         machine: usize,
     ) -> Result<Vec<(u32, usize)>, Stuck> {
-        let Some(node) = world.nodes[machine] else { return Ok(Vec::new()) };
-        let pool = world.machine(machine).pool.unwrap_or(0);
-        let cluster = world.problem.cluster;
-        let mut pods: Vec<u32> = world.movable(machine).collect();
-        // By size, then by name: `pods` are in the order of their names.
-        pods.sort_by(|&a, &b| {
-            let ask = |pod: u32| world.ledger.request(cluster.pods[pod as usize].spec);
-            ask(b).cmp(ask(a))
-        });
-        let mark = world.ledger.mark();
-        world.ledger.remove_node(node);
-        let mut first = Vec::new();
-        let mut moves = Vec::with_capacity(pods.len());
-        for pod in pods {
-            let spec = cluster.pods[pod as usize].spec;
-            match self.find(world, spec, None, pool, &mut first) {
-                Ok(Some(to)) => {
-                    world.ledger.place(spec, to);
-                    moves.push((pod, to));
-                }
-                Ok(None) => {
-                    world.ledger.back_to(mark);
-                    return Err(Stuck::Pod(pod));
-                }
-                Err(()) => {
-                    world.ledger.back_to(mark);
-                    return Err(Stuck::Work);
-                }
+        let spreads = |&pod: &u32| {
+            let spec = world.problem.cluster.pods[pod as usize].spec;
+            world.ledger.spec(spec).is_some_and(|spec| !spec.spread.is_empty())
+        };
+        if world.movable(machine).any(|pod| spreads(&pod)) {
+            match self.empty_with(world, machine, true) {
+                Err(Stuck::Pod(pod)) if !leaves_at_once(world, machine) => return Err(Stuck::Pod(pod)),
+                Err(Stuck::Pod(_)) => {}
+                other => return other,
             }
         }
+        self.empty_with(world, machine, false)
+    }
+
+    fn empty_with(
+        &mut self,
+        world: &mut World<'_>,
+        machine: usize,
+        node_stays: bool,
+    ) -> Result<Vec<(u32, usize)>, Stuck> {
+        let Some(node) = world.nodes[machine] else { return Ok(Vec::new()) };
+        self.replaced = world.machine(machine).replaced;
+        let pool = world.machine(machine).pool.unwrap_or(0);
+        let pods = moving(world, machine);
+        let mark = world.ledger.mark();
+        for &(_, spec) in &pods {
+            world.ledger.unplace(spec, node);
+        }
+        if !node_stays {
+            world.ledger.remove_node(node);
+        }
+        let mut first = Vec::new();
+        let before = core::mem::replace(&mut self.shut[node.0 as usize], Shut::Emptied);
+        let moves = self.find_all(world, &pods, pool, &mut first).inspect_err(|_| {
+            self.shut[node.0 as usize] = before;
+            world.ledger.back_to(mark);
+        })?;
+        // For all others it stays where it is, without its pods, until it is gone indeed.
+        world.ledger.restore_node(node);
         let mut room = Vec::new();
         for (spec, only) in self.headroom.get(&node).cloned().unwrap_or_default() {
             let Ok(Some(to)) = self.find(world, spec, only, pool, &mut first) else {
+                self.shut[node.0 as usize] = before;
                 world.ledger.back_to(mark);
                 return Err(Stuck::Headroom);
             };
@@ -169,6 +233,27 @@ impl Mover {
         for &(_, target) in &moves {
             if let Some(received) = self.received.get_mut(target) {
                 *received = true;
+            }
+        }
+        Ok(moves)
+    }
+
+    fn find_all(
+        &mut self,
+        world: &mut World<'_>,
+        pods: &[(u32, u32)],
+        pool: usize,
+        first: &mut Vec<(usize, usize)>,
+    ) -> Result<Vec<(u32, NodeIx)>, Stuck> {
+        let mut moves = Vec::with_capacity(pods.len());
+        for &(pod, spec) in pods {
+            match self.find(world, spec, None, pool, first) {
+                Ok(Some(to)) => {
+                    world.ledger.place(spec, to);
+                    moves.push((pod, to));
+                }
+                Ok(None) => return Err(Stuck::Pod(pod)),
+                Err(()) => return Err(Stuck::Work),
             }
         }
         Ok(moves)
@@ -223,14 +308,19 @@ impl Mover {
         let plain = world.is_plain(spec) && only.is_none();
         let sort = self.sort_of[spec as usize];
         let known = fresh.iter().rev().find(|(other, _)| *other == sort).map(|&(_, at)| at);
-        let start = if plain { known.unwrap_or(self.first[sort]) } else { 0 };
+        // What is reserved for others was passed over, and may be for the next one.
+        let in_order = plain && !self.reserves;
+        let start = if in_order { known.unwrap_or(self.first[sort]) } else { 0 };
         let (mut best, mut seen) = (None::<(i64, NodeIx)>, 0);
         for at in start..self.targets.len() {
             let node = self.targets[at];
             self.charge(pool, 1)?;
             let free = world.ledger.free(node);
             // A node that is gone has no columns.
-            if free.is_empty() || ask.iter().zip(free).any(|(&ask, &free)| ask > 0 && ask > free) {
+            if free.is_empty()
+                || ask.iter().zip(free).any(|(&ask, &free)| ask > 0 && ask > free)
+                || !self.is_open(node)
+            {
                 continue;
             }
             let fits = if plain && !world.ledger.is_awaited(node) {
@@ -244,7 +334,7 @@ impl Mover {
                 only.is_none_or(|only| pool_of == Some(only)) && world.ledger.fits(spec, node)
             };
             if fits {
-                if plain && best.is_none() {
+                if in_order && best.is_none() {
                     fresh.push((sort, at));
                 }
                 let likeness = likeness(ask, free, world.ledger.capacity(node));
@@ -257,10 +347,19 @@ impl Mover {
                 }
             }
         }
-        if plain && best.is_none() {
+        if in_order && best.is_none() {
             fresh.push((sort, self.targets.len()));
         }
         Ok(best.map(|(_, node)| node))
+    }
+
+    /// May the machine that is being emptied move pods there?
+    fn is_open(&self, node: NodeIx) -> bool {
+        match self.shut.get(node.0 as usize) {
+            Some(Shut::Emptied) => false,
+            Some(Shut::Reserved) => self.replaced,
+            Some(Shut::No) | None => true,
+        }
     }
 
     /// A pool first uses its own share of the work, then what all have together.

@@ -5,7 +5,9 @@ use crate::kube::keep;
 use crate::kube::problem::{Keep, Removal, Stage};
 use crate::kube::world::World;
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use ostler_model::Timestamp;
 
 /// What each machine gives for its price.
 pub(super) struct Values {
@@ -42,7 +44,8 @@ impl Values {
     }
 }
 
-/// Machines that nothing keeps: those found unneeded before, the longest first; then the empty ones; then
+/// Machines that nothing keeps: those in whose place others have come; those found unneeded before, the longest first;
+/// then the empty ones; then
 /// those that give the least for their price, of equals the least used. Pools take turns, so that none waits
 /// for another.
 pub(super) fn candidates(
@@ -53,26 +56,24 @@ pub(super) fn candidates(
 ) -> Vec<usize> {
     let gone: BTreeSet<usize> = removals.iter().map(|removal| removal.machine).collect();
     let free = |machine: &usize| !kept.contains_key(machine) && !gone.contains(machine);
-    let mut list: Vec<_> = world
-        .order
-        .iter()
-        .copied()
-        .filter(free)
-        .enumerate()
-        .map(|(rank, machine)| {
-            let since = world.machine(machine).unneeded_since;
-            let loaded = world.movable(machine).next().is_some();
-            let key = (
-                since.is_none(),
-                since,
-                loaded,
-                values.gives(machine),
-                keep::used::share(world, machine),
-                rank,
-            );
-            (key, machine)
-        })
-        .collect();
-    list.sort_unstable();
-    list.into_iter().map(|(_, machine)| machine).collect()
+    let mut list: Vec<usize> = world.order.iter().copied().filter(free).collect();
+    list.sort_by_cached_key(|&machine| worth_keeping(world, values, machine));
+    list
+}
+
+/// The greater, the later a machine goes; of equals the first by name.
+type Rank = (bool, Timestamp, bool, i64, u32, Arc<str>);
+
+pub(super) fn worth_keeping(world: &World<'_>, values: &Values, machine: usize) -> Rank {
+    let record = world.machine(machine);
+    let loaded = world.movable(machine).next().is_some();
+    let since = record.unneeded_since.unwrap_or(Timestamp(u64::MAX));
+    (
+        !record.replaced,
+        since,
+        loaded,
+        values.gives(machine),
+        keep::used::share(world, machine),
+        record.name.clone(),
+    )
 }

@@ -7,7 +7,7 @@
 //! place. Prices fall with every replacement, so there is no way back to where it began.
 
 use super::moving::Mover;
-use super::order::Values;
+use super::order::{self, Values};
 use super::{Going, WINDOWS};
 use crate::kube::bulk::{self, Ask, Choice, Group};
 use crate::kube::keep;
@@ -34,17 +34,17 @@ pub(super) fn cheaper<'a>(
     world: &mut World<'a>,
     values: &Values,
     grown: &Grown,
-    kept: &mut BTreeMap<usize, Keep>,
+    (before, kept): (&BTreeMap<usize, Keep>, &mut BTreeMap<usize, Keep>),
     go: &mut Going<'a>,
     decision: &Decision,
 ) -> Vec<Replacement> {
     let restless = |machine: &crate::kube::problem::Machine| {
         machine.replaces || matches!(machine.stage, Stage::Coming | Stage::Leaving)
     };
-    if go.gate.is_some()
+    if go.holds.gate.is_some()
         || !decision.launches.is_empty()
         || !go.removals.is_empty()
-        || !go.unneeded.is_empty()
+        || go.unneeded.iter().any(|machine| !go.holds.waits.contains_key(machine))
         || world.problem.machines.iter().any(restless)
     {
         return Vec::new();
@@ -55,12 +55,13 @@ pub(super) fn cheaper<'a>(
         .take(1)
         .collect();
     let mut probes = Probes::of(world);
-    let base = kept.clone();
-    let scene = Scene { values, grown, kept: &base };
-    let mut mover = scene.mover(world, WINDOWS[0]);
+    let mut mover = Mover::of(world, values, kept, grown, WINDOWS[0]);
+    let scene = Scene { values, grown, kept: before };
     let mut found: Vec<Exchange> = Vec::new();
     if !outdated.is_empty() {
-        found.extend(exchange(world, &mut mover, &mut probes, &outdated));
+        // If nothing new is wanted it could go, and waits for something else.
+        let found_one = exchange(world, &mut mover, &mut probes, &outdated);
+        found.extend(found_one.filter(|one| !one.new.is_empty()));
     } else if world.problem.policy.consolidate {
         let order = candidates(world, kept);
         let mut size = 2;
@@ -177,25 +178,28 @@ struct Scene<'s> {
 }
 
 impl Scene<'_> {
-    fn mover(&self, world: &World<'_>, window: usize) -> Mover {
-        Mover::of(world, self.values, self.kept, self.grown, window)
-    }
-
-    /// Would the plan that comes once the new machines are up find all pods of the old ones a place?
+    /// Would the plan that comes once the new machines are up find all pods of the old ones a place? It takes the old
+    /// ones in an order that may have shifted by then.
     fn holds(&self, world: &mut World<'_>, exchange: &Exchange) -> bool {
-        WINDOWS.iter().all(|&window| {
+        let mut order = exchange.old.clone();
+        order.sort_by_cached_key(|&machine| order::worth_keeping(world, self.values, machine));
+        let orders = [order.clone(), order.into_iter().rev().collect()];
+        let ways = WINDOWS.iter().flat_map(|&window| orders.iter().map(move |order| (window, order)));
+        let mut all_go = |(window, order): (usize, &Vec<usize>)| {
             let mark = world.ledger.mark();
-            let mut mover = self.mover(world, window);
+            let mut mover = Mover::of(world, self.values, self.kept, self.grown, window);
             let mut nodes = Vec::new();
             for &(pool, count) in &exchange.new {
                 let template = &world.problem.pools[pool].template;
                 nodes.extend((0..count).map(|_| world.ledger.add_node(template)));
             }
             mover.prefer(&nodes);
-            let all = exchange.old.iter().all(|&machine| mover.empty(world, machine).is_ok());
+            let all = order.iter().all(|&machine| mover.empty(world, machine).is_ok());
             world.ledger.back_to(mark);
             all
-        })
+        };
+        let mut ways = ways;
+        ways.all(&mut all_go)
     }
 }
 

@@ -15,10 +15,24 @@ impl<'a> Budgets<'a> {
     }
 }
 
+/// A pod that stays whatever happens.
 pub(super) fn keep(facts: &Facts<'_, '_>, machine: usize) -> Option<Keep> {
+    hindrances(facts, machine).find(|keep| !is_to_end(keep))
+}
+
+/// A pod that ends by itself and is let finish: until then its node stays, though it may be unneeded for everything else.
+pub(super) fn waits(facts: &Facts<'_, '_>, machine: usize) -> Option<Keep> {
+    hindrances(facts, machine).find(is_to_end)
+}
+
+const fn is_to_end(keep: &Keep) -> bool {
+    matches!(keep, Keep::Blocked { by: Hindrance::MustComplete, .. })
+}
+
+fn hindrances(facts: &Facts<'_, '_>, machine: usize) -> impl Iterator<Item = Keep> {
     let problem = facts.world.problem;
     let cluster = problem.cluster;
-    facts.world.pods[machine].iter().find_map(|&pod| {
+    facts.world.pods[machine].iter().filter_map(move |&pod| {
         let pod = &cluster.pods[pod as usize];
         let spec = cluster.specs.get(pod.spec as usize);
         if let Some(what) = spec.and_then(|spec| spec.unjudged.as_ref()).filter(|_| moves(pod)) {

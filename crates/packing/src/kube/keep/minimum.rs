@@ -1,4 +1,4 @@
-//! A pool keeps its minimum. Machines on their way do not count: they may never come.
+//! A pool keeps its minimum. Machines on their way do not count: they may never come; nor do those that are lost.
 
 use crate::kube::problem::{Keep, Stage};
 use crate::kube::world::World;
@@ -16,7 +16,7 @@ impl Sizes {
     pub(in crate::kube) fn of(world: &World<'_>) -> Self {
         let pools = &world.problem.pools;
         let (mut up, mut all) = (alloc::vec![0; pools.len()], alloc::vec![0; pools.len()]);
-        for machine in &world.problem.machines {
+        for (machine, _) in world.problem.machines.iter().zip(&world.lost).filter(|(_, lost)| !**lost) {
             let Some(pool) = machine.pool.filter(|&pool| pool < pools.len()) else { continue };
             up[pool] += u64::from(machine.stage == Stage::Up);
             all[pool] += u64::from(matches!(machine.stage, Stage::Up | Stage::Coming));

@@ -44,4 +44,9 @@ impl<'w, 'a> Facts<'w, 'a> {
     pub(super) fn keep(&self, machine: usize) -> Option<Keep> {
         RULES.iter().find_map(|rule| rule(self, machine))
     }
+
+    /// What the machine waits for although nothing needs it.
+    pub(super) fn waits(&self, machine: usize) -> Option<Keep> {
+        blocked::waits(self, machine)
+    }
 }

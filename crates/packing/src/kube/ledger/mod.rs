@@ -21,6 +21,7 @@ pub(super) use node::{Nameless, Node};
 pub(super) use scope::Scope;
 pub(super) use table::{NONE as NO_VALUE, PODS_COLUMN};
 
+use super::fit::node_affinity::Place;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -186,6 +187,11 @@ impl<'a> Ledger<'a> {
     /// Specs of one number ask the same of a node's nature.
     pub(super) fn nature(&self, spec: u32) -> u32 {
         self.kind(spec).map_or(u32::MAX, |kind| kind.group)
+    }
+
+    /// The value of a label of a node, made-up names of hosts among them.
+    pub(super) fn label(&self, node: NodeIx, key: &str) -> Option<&str> {
+        self.at(node).and_then(|node| node.label(key))
     }
 
     /// Nodes of one number are alike to every selector, taint and feature.

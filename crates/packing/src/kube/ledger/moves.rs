@@ -30,6 +30,7 @@ pub(crate) enum Op {
     },
     Added,
     Removed(NodeIx),
+    Restored(NodeIx),
     Withdrawn(u32),
 }
 
@@ -54,6 +55,7 @@ impl<'a> Ledger<'a> {
                 }
                 Some(Op::Added) => self.pop_node(),
                 Some(Op::Removed(node)) => self.revive(node),
+                Some(Op::Restored(node)) => self.leave(node),
                 Some(Op::Withdrawn(ix)) => {
                     let nomination = &mut self.nominations[ix as usize];
                     nomination.active = true;
@@ -136,12 +138,18 @@ impl<'a> Ledger<'a> {
         if !self.is_there(node) {
             return false;
         }
-        self.for_pods_of(node, -1);
-        for scope in &mut self.spreads.scopes {
-            scope.leave(node.at(), &self.topology);
-        }
-        self.nodes[node.at()].alive = false;
+        self.leave(node);
         self.log.push(Op::Removed(node));
+        true
+    }
+
+    /// Puts a node that was taken out back into the world, with all that was on it; `false` if none was.
+    pub fn restore_node(&mut self, node: NodeIx) -> bool {
+        if self.is_there(node) || self.nodes.len() <= node.at() {
+            return false;
+        }
+        self.revive(node);
+        self.log.push(Op::Restored(node));
         true
     }
 
@@ -154,6 +162,14 @@ impl<'a> Ledger<'a> {
         self.nodes[self.nominations[at].node.at()].awaited -= 1;
         self.log.push(Op::Withdrawn(at as u32));
         true
+    }
+
+    fn leave(&mut self, node: NodeIx) {
+        self.for_pods_of(node, -1);
+        for scope in &mut self.spreads.scopes {
+            scope.leave(node.at(), &self.topology);
+        }
+        self.nodes[node.at()].alive = false;
     }
 
     fn revive(&mut self, node: NodeIx) {

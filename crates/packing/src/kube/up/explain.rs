@@ -1,12 +1,17 @@
 //! Why a pod has no place: pool by pool.
 
 use super::lot::Lot;
+use crate::kube::ledger::NodeIx;
 use crate::kube::problem::Unplaced;
 use crate::kube::world::World;
 use crate::problem::Unfit;
 use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
-use ostler_model::PoolId;
+use core::cmp::Reverse;
+use ostler_model::kube::Daemon;
+use ostler_model::{PoolId, Quantity};
 
 /// Whether specs may share an answer: plain ones that ask the same.
 type Key = (Vec<i64>, u32, Option<u32>);
@@ -42,14 +47,42 @@ fn why(world: &mut World<'_>, spec: u32, pool: usize) -> (PoolId, Unfit) {
     let mark = world.ledger.mark();
     let node = world.ledger.add_node(&option.template);
     let fit = world.ledger.fit(spec, node);
+    let daemons = match &fit {
+        Err(Unfit::NoRoom { resource, .. }) => daemons(world, node, resource),
+        _ => String::new(),
+    };
     world.ledger.back_to(mark);
     let unfit = match fit {
-        // An empty machine with its daemon pods has too little: to the pod it is too small.
-        Err(Unfit::NoRoom { resource, asked, free }) => Unfit::TooLarge { resource, asked, has: free },
+        // An empty machine has enough, but not with its daemon pods.
+        Err(Unfit::NoRoom { resource, asked, free }) => {
+            let has = option.template.allocatable.get(&resource);
+            Unfit::TakenByDaemons { daemons, asked, has, taken: has - free, resource }
+        }
         Err(unfit) => unfit,
         Ok(()) => bound(world, pool),
     };
     (option.id.clone(), unfit)
+}
+
+/// Daemons that are named; the rest are counted.
+const NAMED: usize = 3;
+
+/// The DaemonSets that take of a resource on a node, those that take the most first.
+fn daemons(world: &World<'_>, node: NodeIx, resource: &str) -> String {
+    let cluster = world.problem.cluster;
+    let takes = |daemon: &Daemon| {
+        let runs = world.ledger.pods_on(node).any(|(spec, _)| spec == daemon.spec);
+        let asks = cluster.specs.get(daemon.spec as usize).map(|spec| spec.requests.get(resource));
+        asks.filter(|asks| runs && *asks > Quantity::ZERO)
+    };
+    let mut list: Vec<(Reverse<Quantity>, &str)> =
+        cluster.daemons.iter().filter_map(|one| Some((Reverse(takes(one)?), &*one.name))).collect();
+    list.sort_unstable();
+    let names: Vec<&str> = list.iter().take(NAMED).map(|(_, name)| *name).collect();
+    match list.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
 }
 
 /// Which bound keeps a machine away that would take the pod.

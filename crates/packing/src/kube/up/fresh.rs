@@ -21,56 +21,19 @@ pub(super) fn minimums(world: &mut World<'_>) {
     }
 }
 
-/// Opens machines for these lots, given by priority. All at once is the cheapest; only if bounds do not let
-/// everybody in do the higher priorities choose first. Gives back what found no place.
-pub(super) fn bring(
-    world: &mut World<'_>,
-    probes: &mut Probes,
-    levels: Vec<Vec<Lot>>,
-    cause: LaunchCause,
-) -> Vec<Lot> {
-    let several = levels.iter().filter(|lots| !lots.is_empty()).count() > 1;
-    let moment = world.mark();
-    let room = world.room.clone();
-    let mut all: Vec<Lot> = levels.iter().flatten().cloned().collect();
-    open(world, probes, &mut all, cause);
-    let left: Vec<Lot> = all.into_iter().filter(|lot| lot.left() > 0).collect();
-    let run_out = (0..world.problem.pools.len()).any(|n| room.of_pool(n) > 0 && world.room.of_pool(n) == 0);
-    if !several || left.is_empty() || !run_out {
-        return left;
-    }
-    world.back_to(moment);
-    let mut left = Vec::new();
-    for mut lots in levels {
-        open(world, probes, &mut lots, cause);
-        left.extend(lots.into_iter().filter(|lot| lot.left() > 0));
-    }
-    left
-}
-
-fn open(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: LaunchCause) {
-    let mut order: Vec<usize> =
-        (0..lots.len()).filter(|&n| lots[n].left() > 0 && !world.is_plain(lots[n].spec)).collect();
-    // The hard ones first: those that ask for the most.
-    order.sort_by(|&a, &b| {
-        let key = |n: usize| world.ledger.request(lots[n].spec);
-        let priority = |n: usize| world.ledger.spec(lots[n].spec).map_or(0, |spec| spec.priority);
-        (priority(b), key(b), world.rank[lots[a].spec as usize]).cmp(&(
-            priority(a),
-            key(a),
-            world.rank[lots[b].spec as usize],
-        ))
-    });
-    for n in order {
+/// Opens machines for these lots; each keeps what found no place.
+pub(super) fn open(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: LaunchCause) {
+    let order = there::hardest_first(world, lots);
+    for &n in &order {
         scatter::open(world, probes, &mut lots[n], cause);
     }
     crowd(world, probes, lots, cause);
 }
 
-/// Plain lots: first onto what was just opened, then packed into new machines together.
+/// Plain lots: first onto what is coming or was just opened, then packed into new machines together.
 fn crowd(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: LaunchCause) {
-    let opened: Vec<_> = world.opened.iter().map(|opened| opened.node).collect();
-    there::crowd(world, lots, &opened);
+    let to_be = there::to_be(world);
+    there::crowd(world, lots, &to_be);
     let mut crowds = there::crowds(world, lots);
     if crowds.is_empty() {
         return;

@@ -2,10 +2,10 @@
 
 use super::lot::Lot;
 use super::probe::Probes;
-use super::{fresh, there};
+use super::{course, there};
 use crate::kube::ledger::NodeIx;
 use crate::kube::problem::Problem;
-use crate::kube::world::World;
+use crate::kube::world::{What, World};
 use alloc::vec::Vec;
 use ostler_model::LaunchCause;
 use ostler_model::Quantity;
@@ -55,9 +55,14 @@ pub(super) fn keep(world: &mut World<'_>, probes: &mut Probes) -> (Vec<Kept>, Ve
         let (spec, only) = (lot.spec, lot.only);
         let before = counts(world, spec);
         let mut list = [lot];
-        there::place(world, &mut list);
+        // What replaces others is to take their pods.
+        let mut up = there::up(world);
+        up.retain(
+            |&node| !matches!(world.what(node), What::Machine(machine) if world.machine(machine).replaces),
+        );
+        there::place(world, &mut list, &up);
         let [lot] = list;
-        let left = fresh::bring(world, probes, alloc::vec![alloc::vec![lot]], LaunchCause::Headroom);
+        let left = course::bring(world, probes, &[alloc::vec![lot]], LaunchCause::Headroom);
         let left: u64 = left.iter().map(Lot::left).sum();
         if left > 0 {
             short.push((place, u32::try_from(left).unwrap_or(u32::MAX)));

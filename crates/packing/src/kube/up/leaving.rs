@@ -26,6 +26,8 @@ impl Moved {
             }
             let Some(from) = world.nodes[machine] else { continue };
             let mark = world.ledger.mark();
+            // Gone to all that must lie evenly too: it soon will be.
+            world.ledger.remove_node(from);
             let mut specs: Vec<u32> =
                 world.movable(machine).map(|pod| world.problem.cluster.pods[pod as usize].spec).collect();
             specs.sort_by(|&a, &b| {
@@ -35,7 +37,6 @@ impl Moved {
             let mut moved = Vec::new();
             let mut without = Vec::new();
             for spec in specs {
-                world.ledger.unplace(spec, from);
                 match find(world, spec) {
                     Some(to) => {
                         world.ledger.place(spec, to);
@@ -78,8 +79,8 @@ impl Moved {
                 let mark = world.ledger.mark();
                 for &(spec, to) in &self.gone[&machine] {
                     world.ledger.unplace(spec, to);
-                    world.ledger.place(spec, node);
                 }
+                world.ledger.restore_node(node);
                 if !world.ledger.fits(lot.spec, node) {
                     world.ledger.back_to(mark);
                     continue;

@@ -2,10 +2,12 @@
 //!
 //! In this order: pods that the scheduler has nominated keep their node; pods of machines that are leaving
 //! find a place, or the machine stays; minimums are filled up; then, the higher priority first, waiting pods
-//! go to what is there and take the place of pods of a lower priority if the scheduler would do so; what is
-//! left brings machines; and room that is to be kept free is found last. All of it is placed in the ledger,
-//! so that each step sees what the earlier ones took, and so does the shrinking afterwards.
+//! go to what is up and take the place of pods of a lower priority if the scheduler would do so; what is
+//! left goes to machines that are coming, and brings new ones; and room that is to be kept free is found last.
+//! All of it is placed in the ledger, so that each step sees what the earlier ones took, and so does the
+//! shrinking afterwards.
 
+mod course;
 mod evict;
 mod explain;
 pub(super) mod fresh;
@@ -45,14 +47,22 @@ pub(super) fn grow(world: &mut World<'_>, waiting: &Waiting) -> Grown {
     let mut probes = probe::Probes::of(world);
     fresh::minimums(world);
     let mut bring: Vec<Vec<Lot>> = Vec::new();
+    let mut young: Vec<Vec<Lot>> = Vec::new();
     while let Some(mut lots) = levels.next() {
-        there::place(world, &mut lots);
+        let up = there::up(world);
+        there::place(world, &mut lots, &up);
         moved.back(world, &mut lots);
         evict::lower(world, &mut lots, &mut levels);
-        // Young ones wait for the scheduler to look at them first.
-        bring.push(lots.into_iter().filter(|lot| lot.left() > 0 && lot.brings).collect());
+        let (old, new) = lots.into_iter().filter(|lot| lot.left() > 0).partition(|lot| lot.brings);
+        bring.push(old);
+        young.push(new);
     }
-    let hopeless = fresh::bring(world, &mut probes, bring, LaunchCause::Demand);
+    let hopeless = course::bring(world, &mut probes, &bring, LaunchCause::Demand);
+    // Young ones wait for the scheduler to look at them first.
+    for mut lots in young {
+        let to_be = there::to_be(world);
+        there::place(world, &mut lots, &to_be);
+    }
     let (headroom, headroom_short) = headroom::keep(world, &mut probes);
     let unplaced = explain::all(world, &hopeless);
     Grown { stays: moved.stays(), unplaced, headroom_short, headroom }

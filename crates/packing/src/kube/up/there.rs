@@ -7,6 +7,7 @@ use crate::kube::problem::{Place, Stage};
 use crate::kube::world::{What, World};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 /// Pods that the scheduler has nominated keep their node: others are leaving it for them.
 pub(super) fn nominated(world: &mut World<'_>, waiting: &Waiting) {
@@ -17,51 +18,76 @@ pub(super) fn nominated(world: &mut World<'_>, waiting: &Waiting) {
         if !world.takes[machine] || waiting.ours.binary_search(&one.pod).is_err() {
             continue;
         }
+        let Some(node) = world.nodes[machine] else { continue };
         world.ledger.withdraw(one.pod);
-        world.ledger.place(one.spec, one.node);
+        world.ledger.place(one.spec, node);
         world.placed.push((one.pod as usize, Place::Machine(machine)));
     }
 }
 
-/// Places what fits; the lots keep what does not.
-pub(super) fn place(world: &mut World<'_>, lots: &mut [Lot]) {
-    let targets = targets(world);
-    for lot in &mut *lots {
-        if lot.left() > 0 && !world.is_plain(lot.spec) {
-            seek(world, lot, &targets);
-        }
+/// Places what fits on these nodes; the lots keep what does not.
+pub(super) fn place(world: &mut World<'_>, lots: &mut [Lot], targets: &[NodeIx]) {
+    for n in hardest_first(world, lots) {
+        seek(world, &mut lots[n], targets);
     }
-    crowd(world, lots, &targets);
+    crowd(world, lots, targets);
     // Nodes that somebody else is awaited on are judged one by one.
-    let awaited: Vec<NodeIx> = targets.into_iter().filter(|&node| world.ledger.is_awaited(node)).collect();
+    let awaited: Vec<NodeIx> =
+        targets.iter().copied().filter(|&node| world.ledger.is_awaited(node)).collect();
     for lot in lots.iter_mut().filter(|lot| lot.left() > 0 && !awaited.is_empty()) {
         seek(world, lot, &awaited);
     }
 }
 
-/// Nodes that take pods: up before coming before new, the fullest first, so that the emptiest can go.
-fn targets(world: &World<'_>) -> Vec<NodeIx> {
+/// Lots that are not plain, by place: those that ask for the most first.
+pub(super) fn hardest_first(world: &World<'_>, lots: &[Lot]) -> Vec<usize> {
+    let mut order: Vec<usize> =
+        (0..lots.len()).filter(|&n| lots[n].left() > 0 && !world.is_plain(lots[n].spec)).collect();
+    order.sort_by_cached_key(|&n| {
+        let spec = lots[n].spec;
+        let priority = world.ledger.spec(spec).map_or(0, |spec| spec.priority);
+        (Reverse((priority, world.ledger.request(spec).to_vec())), world.rank[spec as usize])
+    });
+    order
+}
+
+/// Nodes that are up and take pods, the fullest first, so that the emptiest can go.
+pub(super) fn up(world: &World<'_>) -> Vec<NodeIx> {
+    fullest_first(world, |stage| stage != Stage::Coming)
+}
+
+/// Machines that are coming, the fullest first, then new ones.
+pub(super) fn to_be(world: &World<'_>) -> Vec<NodeIx> {
+    let mut list = fullest_first(world, |stage| stage == Stage::Coming);
+    list.extend(world.opened.iter().map(|opened| opened.node));
+    list
+}
+
+/// All of them: up before coming before new.
+pub(super) fn all(world: &World<'_>) -> Vec<NodeIx> {
+    let mut list = up(world);
+    list.extend(to_be(world));
+    list
+}
+
+fn fullest_first(world: &World<'_>, of: impl Fn(Stage) -> bool) -> Vec<NodeIx> {
     let mut list = Vec::new();
-    let mut all = [1_i64; 2];
+    let mut most = [1_i64; 2];
     for &machine in &world.order {
         let (true, Some(node)) = (world.takes[machine], world.nodes[machine]) else { continue };
-        all.iter_mut().zip(world.ledger.capacity(node)).for_each(|(all, &has)| *all = (*all).max(has));
-        list.push((machine, node));
+        most.iter_mut().zip(world.ledger.capacity(node)).for_each(|(most, &has)| *most = (*most).max(has));
+        if of(world.machine(machine).stage) {
+            list.push(node);
+        }
     }
-    let share = |free: i64, all: i64| (i128::from(free.max(0)) << 20) / i128::from(all);
+    let share = |free: i64, most: i64| (i128::from(free.max(0)) << 20) / i128::from(most);
     let free = |node: NodeIx| -> i128 {
-        world.ledger.free(node).iter().zip(all).map(|(&free, all)| share(free, all)).sum()
+        world.ledger.free(node).iter().zip(most).map(|(&free, most)| share(free, most)).sum()
     };
-    let mut list: Vec<(bool, i128, usize, NodeIx)> = list
-        .into_iter()
-        .enumerate()
-        .map(|(rank, (machine, node))| {
-            (world.machine(machine).stage == Stage::Coming, free(node), rank, node)
-        })
-        .collect();
+    let mut list: Vec<(i128, usize, NodeIx)> =
+        list.into_iter().enumerate().map(|(rank, node)| (free(node), rank, node)).collect();
     list.sort_unstable();
-    let there = list.into_iter().map(|(.., node)| node);
-    there.chain(world.opened.iter().map(|opened| opened.node)).collect()
+    list.into_iter().map(|(.., node)| node).collect()
 }
 
 /// One pod after the other, each judged by all filters.
@@ -76,7 +102,10 @@ pub(super) fn seek(world: &mut World<'_>, lot: &mut Lot, targets: &[NodeIx]) {
             && has_room(world.ledger.request(lot.spec), world.ledger.free(node))
             && world.ledger.static_fit(lot.spec, node)
     };
-    let nodes: Vec<NodeIx> = targets.iter().copied().filter(|&node| may(world, node)).collect();
+    let mut nodes: Vec<NodeIx> = targets.iter().copied().filter(|&node| may(world, node)).collect();
+    if chooses_its_place(world, lot) {
+        roomiest_place_first(world, lot, &mut nodes);
+    }
     let (mut at, mut failed) = (0, 0);
     while lot.left() > 0 && failed < nodes.len() {
         let node = nodes[at];
@@ -88,6 +117,27 @@ pub(super) fn seek(world: &mut World<'_>, lot: &mut Lot, targets: &[NodeIx]) {
             failed += 1;
         }
     }
+}
+
+/// Pods that must be together while none of them is anywhere: all go to the place of the first.
+pub(super) fn chooses_its_place(world: &World<'_>, lot: &Lot) -> bool {
+    let group = world.ledger.kind(lot.spec).and_then(|kind| kind.affinity);
+    group.is_some_and(|group| world.ledger.affinity(group).is_nowhere())
+}
+
+/// Puts the nodes of that place at the front that takes the most of the lot; of equals the first.
+fn roomiest_place_first(world: &World<'_>, lot: &Lot, nodes: &mut [NodeIx]) {
+    let Some(term) = world.ledger.spec(lot.spec).and_then(|spec| spec.affinity.first()) else { return };
+    let place = |node: NodeIx| world.ledger.label(node, &term.topology);
+    let mut room: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    for &node in nodes.iter() {
+        let columns = world.ledger.request(lot.spec).iter().zip(world.ledger.free(node));
+        let fits =
+            columns.filter(|(ask, _)| **ask > 0).map(|(&ask, &free)| (free / ask).unsigned_abs()).min();
+        *room.entry(place(node)).or_default() += fits.unwrap_or(0);
+    }
+    let takes = |node: &NodeIx| room.get(&place(*node)).copied().unwrap_or(0).min(lot.left());
+    nodes.sort_by_key(|node| Reverse(takes(node)));
 }
 
 pub(super) fn has_room(ask: &[i64], free: &[i64]) -> bool {

@@ -129,6 +129,8 @@ fn machines(
     let by_cloud = nodes_by_cloud(draft, &places);
     let pool_places: BTreeMap<&PoolId, usize> = pools.iter().enumerate().map(|(n, x)| (&x.id, n)).collect();
     let replacing = replacing(draft);
+    let under_way = &draft.memory.kube.replacing;
+    let replaced: BTreeSet<&NodeId> = under_way.iter().flat_map(|replacing| &replacing.old).collect();
     let mut known: BTreeSet<usize> = BTreeSet::new();
     let (mut machines, mut serials) = (Vec::new(), Vec::new());
     for instance in draft.instances.values().filter(|i| !i.state().name().is_final()) {
@@ -156,6 +158,7 @@ fn machines(
                 .node()
                 .and_then(|node| draft.memory.kube.unneeded_since.get(node).copied()),
             replaces: replacing.contains(instance.id()),
+            replaced: instance.state().node().is_some_and(|node| replaced.contains(node)),
             leaving_for: leaving_for(instance),
         });
         serials.push(Some(instance.serial()));
@@ -237,6 +240,7 @@ fn not_ours(n: usize, node: &KubeNode) -> Machine {
         keep: Some(Keep::NotOurs),
         unneeded_since: None,
         replaces: false,
+        replaced: false,
         leaving_for: None,
     }
 }
