@@ -1,4 +1,5 @@
 //! The manifests and the chart say the same.
+#![allow(clippy::print_stdout, reason = "what is left out is said")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

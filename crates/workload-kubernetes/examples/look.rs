@@ -8,7 +8,6 @@
 
 use ostler_model::kube::PodSpec;
 use ostler_testkit::kube::Large;
-use ostler_workload_kubernetes::Pools;
 use ostler_workload_kubernetes::map::{self, Facts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,12 +22,11 @@ fn main() {
     println!("{} nodes, {} pods; milliseconds of CPU", large.nodes, large.pods);
     let before = megabytes();
     let (mut facts, mut known) = (Facts::default(), BTreeSet::new());
-    let pools = Pools::new();
     let mut reading = Meter::default();
     for n in 0..large.nodes {
         let object = Large::node(n);
         reading.run(|| {
-            let node = map::node(object, &pools).expect("it can be read");
+            let node = map::node(object).expect("it can be read");
             let key = ("".into(), node.node.id.as_str().into());
             facts.nodes.good.insert(key, Arc::new(node));
         });
