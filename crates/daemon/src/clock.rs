@@ -1,7 +1,7 @@
 //! The only place that reads the clock.
 
 use ostler_model::{Millis, Timestamp};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Now.
 pub(crate) fn now() -> Timestamp {
@@ -17,4 +17,9 @@ pub(crate) fn duration(span: Millis) -> Duration {
 /// How long until a point in time; nothing if it is past.
 pub(crate) fn until(at: Timestamp) -> Duration {
     duration(at.since(now()))
+}
+
+/// Microseconds since then, for the log.
+pub(crate) fn micros(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! Planning off the loop's thread, on an immutable snapshot. A panic of the pure ring costs one pass of one
 //! workload: the snapshot is saved as a recording, and the others go on.
 
-use crate::clock::now;
+use crate::clock::{micros, now};
 use ostler_engine::Input;
 use ostler_planner::{Plan, Snapshot};
 use ostler_wire::Recording;

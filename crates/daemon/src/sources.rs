@@ -1,6 +1,6 @@
 //! Looking: one task for each source, at its interval, sooner after a poke, more slowly while it fails.
 
-use crate::clock::{duration, now};
+use crate::clock::{duration, micros, now};
 use crate::rim::Rim;
 use ostler_engine::{Input, Source};
 use ostler_model::{Failure, FailureClass, Millis, Observed, ProviderId, WorkloadId};
