@@ -4,7 +4,6 @@ use ostler_model::kube::{HOSTNAME, KubeNode, KubePolicy};
 use ostler_model::{Price, Timestamp};
 use ostler_packing::kube::decide;
 use ostler_packing::kube::problem::{PoolOption, Problem};
-use ostler_workload_kubernetes::Pools;
 use ostler_workload_kubernetes::map::{self, Facts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -251,7 +250,7 @@ fn facts_of(deployments: &[Deployment]) -> Facts {
 }
 
 fn option(pool: &Pool, size: Size) -> PoolOption {
-    let template: KubeNode = map::node(pool.node(), &Pools::new()).expect("a node").node;
+    let template: KubeNode = map::node(pool.node()).expect("a node").node;
     PoolOption {
         id: pool.name.as_str().into(),
         template,
