@@ -73,6 +73,10 @@ pub struct VirtualCluster {
     pub foreign: Vec<KubeNode>,
     /// Nodes with our taint, and since when they may be emptied.
     pub draining: BTreeMap<NodeId, Timestamp>,
+    /// Nodes that have lost touch, and since when.
+    pub lost: BTreeMap<NodeId, Timestamp>,
+    /// The scheduler places nothing until then.
+    pub scheduler_rests_until: Option<Timestamp>,
     /// Evictions so far.
     pub evictions: usize,
     /// The fewest pods of each app that were ever placed since it was complete for the first time.
@@ -228,6 +232,7 @@ impl VirtualCluster {
         labels.insert(HOSTNAME.into(), name.as_str().into());
         let template: NodeTemplate = pool.node.as_deref().cloned().unwrap_or_default();
         let created_at = ready_at.unwrap_or(now);
+        let lost = self.lost.get(name.as_str()).copied();
         KubeNode {
             id: NodeId::new(name.as_str()),
             labels,
@@ -236,8 +241,8 @@ impl VirtualCluster {
             allocatable: pool.resources.clone(),
             attach_limits: template.attach_limits,
             features: BTreeSet::new(),
-            ready: ready_at.is_some_and(|at| at <= now),
-            ready_since: created_at,
+            ready: ready_at.is_some_and(|at| at <= now) && lost.is_none(),
+            ready_since: lost.unwrap_or(created_at),
             created_at,
             draining: self.draining.contains_key(name.as_str()),
             held: None,

@@ -166,7 +166,8 @@ impl KubeWorld {
         self.cluster.evict(self.now);
         self.cluster.reconcile(self.now);
         let seen = self.cluster.look(self.now, &self.cloud, &self.pools);
-        if let (Some(cluster), Some(policy)) = (&seen.cluster, &self.policy.kube) {
+        let rests = self.cluster.scheduler_rests_until.is_some_and(|until| self.now < until);
+        if let (Some(cluster), Some(policy), false) = (&seen.cluster, &self.policy.kube, rests) {
             self.cluster.schedule(cluster, policy);
         }
         self.cluster.count();

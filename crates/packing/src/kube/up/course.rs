@@ -133,10 +133,9 @@ impl Course {
         };
         outcome.left.iter().any(|lot| {
             let suits = probes.suits(world, lot.spec).clone();
-            let found = suits.iter().any(|pool| {
+            suits.iter().any(|pool| {
                 run_out(world, pool) && has_room(world.ledger.request(lot.spec), &probes.free[pool])
-            });
-            found
+            })
         })
     }
 

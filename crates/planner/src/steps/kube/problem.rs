@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
 use ostler_model::kube::{Cluster, HOSTNAME, KubeNode, KubePolicy};
-use ostler_model::{EndCause, InstanceId, Labels, NodeId, Pool, PoolId, Price, Resources, Timestamp};
+use ostler_model::{EndCause, InstanceId, Labels, Millis, NodeId, Pool, PoolId, Price, Resources, Timestamp};
 use ostler_packing::kube::problem::{Decision, Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
 
 /// The question, and which record each of its machines is.
@@ -20,7 +20,8 @@ pub(super) struct Question<'a> {
 /// Asks what should be.
 pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &'a Cluster) -> Question<'a> {
     let snapshot = draft.snapshot;
-    let pools: Vec<PoolOption> = snapshot.pools.iter().map(|pool| option(draft, pool)).collect();
+    let offerings = Offerings::of(draft);
+    let pools: Vec<PoolOption> = snapshot.pools.iter().map(|pool| option(draft, pool, &offerings)).collect();
     let (machines, serials) = machines(draft, policy, cluster, &pools);
     let ours = machines.iter().filter(|machine| machine.pool.is_some()).filter_map(|machine| machine.node);
     let newest = ours.filter_map(|node| cluster.nodes.get(node)).map(|node| node.created_at).max();
@@ -36,11 +37,52 @@ pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &
     Question { problem, serials }
 }
 
-fn option(draft: &Draft<'_>, pool: &Pool) -> PoolOption {
+/// So many offerings of a pool that were refused of late stand for the others: these are taken last, not tried one by
+/// one.
+const SOLD_OUT: usize = 3;
+
+/// Offerings of pools that have more than a few, and which of them are worth a try.
+struct Offerings {
+    /// How many there are of each group, and how many of them were refused of late.
+    groups: BTreeMap<Arc<str>, (usize, usize)>,
+}
+
+impl Offerings {
+    fn of(draft: &Draft<'_>) -> Self {
+        let mut groups: BTreeMap<Arc<str>, (usize, usize)> = BTreeMap::new();
+        let recovery = draft.snapshot.policy.availability_recovery;
+        for pool in &draft.snapshot.pools {
+            let Some(group) = pool.node.as_ref().and_then(|node| node.group.clone()) else { continue };
+            let (all, refused) = groups.entry(group).or_default();
+            *all += 1;
+            *refused += usize::from(since_refused(draft, pool).is_some_and(|since| since < recovery));
+        }
+        groups.retain(|_, (all, _)| *all > SOLD_OUT);
+        Self { groups }
+    }
+
+    /// Are others better tried first? While some of its group were refused of late, and, if it was itself, until each
+    /// of the others could have had its turn.
+    fn is_doubtful(&self, draft: &Draft<'_>, pool: &Pool) -> bool {
+        let group = pool.node.as_ref().and_then(|node| node.group.as_ref());
+        let Some(&(all, refused)) = group.and_then(|group| self.groups.get(group)) else { return false };
+        let turns = all.div_ceil(SOLD_OUT) as u64;
+        let aside = Millis(draft.snapshot.policy.availability_recovery.0.saturating_mul(turns));
+        refused >= SOLD_OUT || since_refused(draft, pool).is_some_and(|since| since < aside)
+    }
+}
+
+/// How long ago the provider refused the pool, if no machine of it has come since.
+fn since_refused(draft: &Draft<'_>, pool: &Pool) -> Option<Millis> {
+    let refusal = draft.memory.pools.get(&pool.id)?.refusal.as_ref()?;
+    Some(draft.snapshot.now.since(refusal.at))
+}
+
+fn option(draft: &Draft<'_>, pool: &Pool, offerings: &Offerings) -> PoolOption {
     let node = pool.node.as_deref().cloned().unwrap_or_default();
     let memory = draft.memory.pools.get(&pool.id);
     let recovery = draft.snapshot.policy.availability_recovery;
-    let doubtful = memory
+    let timed_out = memory
         .and_then(|memory| memory.timed_out_at)
         .is_some_and(|at| draft.snapshot.now.since(at) < recovery);
     PoolOption {
@@ -53,7 +95,7 @@ fn option(draft: &Draft<'_>, pool: &Pool) -> PoolOption {
         group: node.group,
         group_max: node.group_max,
         closed: draft.resting_until(&pool.id).is_some() || !draft.is_seen(&pool.id),
-        doubtful,
+        doubtful: timed_out || offerings.is_doubtful(draft, pool),
     }
 }
 
