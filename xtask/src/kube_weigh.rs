@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn every_part_decides_something_in_the_kept_cases() {
         let mut idle: Vec<&Part> = PARTS.iter().collect();
-        for case in kept().into_iter().flat_map(|(_, cases)| cases) {
+        for case in kept().into_values().flatten() {
             let whole = fits(&case).unwrap();
             idle.retain(|part| part.fits_without(&case).unwrap() == whole);
         }

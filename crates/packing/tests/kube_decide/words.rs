@@ -186,5 +186,5 @@ fn in_zone(zone: &str) -> NodeSelector {
         operator: NodeOperator::In,
         values: vec![zone.into()],
     };
-    NodeSelector(vec![NodeSelectorTerm { requirements: vec![requirement], ..NodeSelectorTerm::default() }])
+    NodeSelector(vec![NodeSelectorTerm { requirements: vec![requirement] }])
 }
