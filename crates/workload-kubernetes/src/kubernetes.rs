@@ -66,8 +66,9 @@ impl Workload for KubernetesWorkload {
     }
 
     async fn observe(&self) -> Result<WorkloadState, WorkloadError> {
-        let (facts, idle_since) = self.cache.facts().await?;
+        // First: what changes from here on raises it once more, so no change hides behind a version that was seen.
         let version = self.cache.version();
+        let (facts, idle_since) = self.cache.facts().await?;
         // With many pods this takes long enough to be in the way of others.
         let joined =
             tokio::task::spawn_blocking(move || map::workload_state(&facts, &idle_since, now())).await;
