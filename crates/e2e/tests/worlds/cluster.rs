@@ -161,6 +161,14 @@ impl Cluster {
         tasks.join_all().await.len()
     }
 
+    /// Removes these pods; they are made again when the scheduler is waited for.
+    pub(crate) async fn remove_pods(&self, names: &BTreeSet<Name>) {
+        let at_once = DeleteParams::default().grace_period(0);
+        for (namespace, name) in names {
+            self.pods(namespace).delete(name, &at_once).await.expect("a pod can be removed");
+        }
+    }
+
     pub(crate) async fn look(&self) -> Look {
         let all = ListParams::default();
         let mut pods = Vec::new();
