@@ -1,6 +1,7 @@
 //! A virtual Kubernetes cluster: growth, shrinking, drains, refusals, crashes. Names in brackets are those of users'
 //! reports that the test answers.
 
+use expect_test::expect;
 use ostler_lifecycle::StateName;
 use ostler_model::kube::{Taint, TaintEffect};
 use ostler_model::{FailureClass, Millis};
@@ -164,6 +165,27 @@ fn budgets_hold_and_let_go() {
     world.cluster.apps.get_mut("web").expect("an app").min_available = Some(1);
     world.until("one node is left", minutes(20), |w| w.cloud.len() == 1 && settled(w));
     assert!(world.cluster.fewest["web"] >= 1);
+}
+
+/// What goes says why, as long as it is there.
+#[test]
+fn a_node_on_its_way_out_says_why_it_goes() {
+    let mut world = small(10);
+    world.app("web", App::new("web", 8, 1000, 512));
+    world.until("they run", minutes(5), settled);
+    world.scale("web", 2);
+    world.until("a node is drained", minutes(20), |w| w.in_state(StateName::Terminating) > 0);
+    let report = &world.last.as_ref().expect("a plan").report;
+    let going = report.instances.iter().filter(|record| record.state == StateName::Terminating);
+    let said: Vec<_> = going.map(|record| record.reason.as_ref().map(ToString::to_string)).collect();
+    expect![[r#"
+        [
+            Some(
+                "little used, and all on it has a place elsewhere",
+            ),
+        ]
+    "#]]
+    .assert_debug_eq(&said);
 }
 
 #[test]

@@ -12,14 +12,15 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_model::kube::{Cluster, Pod};
 use ostler_model::{LaunchCause, NodeId};
-use ostler_packing::kube::problem::{Decision, Place};
+use ostler_packing::kube::problem::{Decision, Keep, Place};
 
 /// Pods that are named in a report; the rest are counted. Enough for a screen, and for the events of one plan.
 const PODS_NAMED: usize = 500;
 
 /// Puts the decision into the report.
 pub(super) fn report(draft: &mut Draft<'_>, question: &Question<'_>, decision: &Decision) {
-    for (machine, why) in &decision.kept {
+    // A machine on its way out is told by why it goes.
+    for (machine, why) in decision.kept.iter().filter(|(_, why)| *why != Keep::Leaving) {
         if let Some(serial) = question.serials.get(*machine).copied().flatten() {
             draft.explain(serial, None, Some(Reason::NodeKept { why: why.clone() }));
         }
