@@ -6,7 +6,7 @@ use crate::configuration::{
 use crate::environment::Host;
 use crate::hash::launch_hash;
 use crate::mistake::{Code, nearest};
-use crate::pools::{PoolParts, check_total, pool_parts};
+use crate::pools::{PoolParts, check_bounds, check_total, pool_parts};
 use crate::providers::Providers;
 use crate::read::{Named, Section};
 use ostler_model::kube::{
@@ -58,19 +58,27 @@ fn pool(one: &Named<'_, '_>, workload: &WorkloadId, providers: &Providers) -> Ve
         return vec![pool_of(section, section, parts, workload, node, simulated)];
     }
     let group: Arc<str> = one.name.as_str().into();
-    let offering = |(n, offering): (usize, &Named<'_, '_>)| {
+    let mut min = parts.min;
+    let offering = |offering: &Named<'_, '_>| {
         let own = &offering.section;
+        let max = own.get("max").map_or(parts.max, |own: u32| own.min(parts.max));
+        let own_min = min.min(max);
+        min -= own_min;
         let node = template(section, own, Some(group.clone()), Some(parts.max));
         let parts = PoolParts {
             id: PoolId::new(format!("{}/{}", one.name, offering.name)),
             provider: parts.provider.clone(),
-            min: if n == 0 { parts.min } else { 0 },
-            max: parts.max,
+            min: own_min,
+            max,
             launch_hash: launch_hash(&serde_json::json!([parts.launch_hash, own.json("template")])),
         };
         pool_of(section, own, parts, workload, node, simulated)
     };
-    offerings.iter().enumerate().map(offering).collect()
+    let pools: Vec<PoolConfig> = offerings.iter().map(offering).collect();
+    if parts.min <= parts.max {
+        check_bounds(section, "min", parts.min, "max of all offerings", parts.min - min);
+    }
+    pools
 }
 
 fn pool_of(

@@ -319,7 +319,7 @@ pub(crate) const POOL: Table = Table {
             name: "min",
             kind: Count(MANY),
             default: Is("0"),
-            doc: "Nodes that exist at least; with `offerings` of the first.",
+            doc: "Nodes that exist at least; with `offerings` of the first, and of the next what that may not have.",
         },
         Knob { name: "max", kind: Count(MANY), default: Required, doc: "Nodes that exist at most." },
         RESOURCES,
@@ -349,7 +349,7 @@ pub(crate) const POOL: Table = Table {
             name: "headroom",
             kind: Section(&HEADROOM),
             default: Absent("none"),
-            doc: "Room that is kept free on nodes of this pool.",
+            doc: "Room that is kept free on nodes of this pool; with `offerings` on any of them.",
         },
         TEMPLATE,
         Knob {
@@ -364,7 +364,20 @@ pub(crate) const POOL: Table = Table {
 pub(crate) const OFFERING: Table = Table {
     title: "workloads.NAME.pools.POOL.offerings.OFFERING",
     doc: "What is not said here is the pool's.",
-    knobs: &[RESOURCES, LABELS, TAINTS, PRICE, INSTANCE_TYPE, TEMPLATE],
+    knobs: &[
+        Knob {
+            name: "max",
+            kind: Count(MANY),
+            default: Absent("the pool's"),
+            doc: "Nodes of this kind at most: so many are reserved, say.",
+        },
+        RESOURCES,
+        LABELS,
+        TAINTS,
+        PRICE,
+        INSTANCE_TYPE,
+        TEMPLATE,
+    ],
 };
 
 const RESOURCES: Knob = Knob {

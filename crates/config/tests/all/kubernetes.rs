@@ -33,11 +33,11 @@ workloads:
         headroom: {count: 2, shape: {cpu: 1, memory: 2Gi}}
       any:
         provider: sim
-        min: 1
+        min: 4
         max: 5
         labels: {kind: any}
         offerings:
-          small: {resources: {cpu: 2, memory: 4Gi, pods: 30}, price: 0.1, labels: {size: s}}
+          small: {max: 3, resources: {cpu: 2, memory: 4Gi, pods: 30}, price: 0.1, labels: {size: s}}
           large: {resources: {cpu: 8, memory: 16Gi}, price: 0.4, instance_type: x.large}
 providers:
   sim: {type: kwok}
@@ -82,8 +82,8 @@ fn everything_is_understood() {
     }
     expect![[r#"
         general 0..10 cpu 3.92, memory 16106127360, pods 110 | topology.kubernetes.io/zone=a | dedicated=special:NoSchedule slow:PreferNoSchedule | 0.192 None None 
-        any/small 1..5 cpu 2, memory 4294967296, pods 30 | kind=any size=s |  | 0.1 Some("any") Some(5) 
-        any/large 0..5 cpu 8, memory 17179869184, pods 110 | kind=any |  | 0.4 Some("any") Some(5) x.large
+        any/small 3..3 cpu 2, memory 4294967296, pods 30 | kind=any size=s |  | 0.1 Some("any") Some(5) 
+        any/large 1..5 cpu 8, memory 17179869184, pods 110 | kind=any |  | 0.4 Some("any") Some(5) x.large
     "#]]
     .assert_eq(&text);
     assert_eq!(workload.pools[0].pool.node.as_deref().map(|node| node.price), Some(Price(192_000)));
@@ -101,6 +101,7 @@ workloads:
         a: {nodes: many, days: [monday], from: '25:00', reasons: [emty]}
     pools:
       general: {provider: sim, max: 1, taints: [dedicated], price: cheap, template: {boot: soon}}
+      few: {provider: sim, min: 3, max: 5, offerings: {a: {max: 1}, b: {max: 1}}}
 providers:
   sim: {type: kwok}
   ext: {type: externalgrpc, address: 'localhost:1', cert_file: a}
@@ -155,13 +156,19 @@ providers:
                |                                                                                            ^^^^
              hint: write a number and its unit, such as `500ms`, `30s`, `5min`, `1h30m` or `1d`
 
+            error: `workloads.prod.pools.few.min` is 3, `max of all offerings` is 2 [OSTLER-C020]
+              --> ostler.yaml:11:33
+            11 |       few: {provider: sim, min: 3, max: 5, offerings: {a: {max: 1}, b: {max: 1}}}
+               |                                 ^
+             hint: raise the one or lower the other
+
             error: `providers.ext.cert_file` and `providers.ext.key_file` go together [OSTLER-C012]
-              --> ostler.yaml:13:3
-            13 |   ext: {type: externalgrpc, address: 'localhost:1', cert_file: a}
+              --> ostler.yaml:14:3
+            14 |   ext: {type: externalgrpc, address: 'localhost:1', cert_file: a}
                |   ^^^
              hint: give both or none
 
-            9 errors"#]],
+            10 errors"#]],
     );
 }
 

@@ -156,7 +156,7 @@ pub struct Window {
 /// `count` machines' worth of free places of this shape on nodes of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolHeadroom {
-    /// The pool.
+    /// The pool, or one of its offerings: room on any of them will do.
     pub pool: PoolId,
     /// One place.
     pub shape: Resources,

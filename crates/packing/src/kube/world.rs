@@ -195,6 +195,22 @@ impl<'a> World<'a> {
         self.what.get(node.0 as usize).copied().unwrap_or(What::Nobody)
     }
 
+    /// The pool of this node of the ledger.
+    pub(super) fn pool_of(&self, node: NodeIx) -> Option<usize> {
+        match self.what(node) {
+            What::Machine(machine) => self.machine(machine).pool,
+            What::Opened(n) => Some(self.opened[n].pool),
+            What::Nobody => None,
+        }
+    }
+
+    /// Will this pool do where `only` is asked for? It will if it is the same, or another offering of it.
+    pub(super) fn is_of(&self, pool: Option<usize>, only: Option<usize>) -> bool {
+        let Some(only) = only else { return true };
+        let is_other = |pool| self.room.group(only).is_some_and(|group| self.room.group(pool) == Some(group));
+        pool.is_some_and(|pool| pool == only || is_other(pool))
+    }
+
     /// One more machine of the pool, counted against the bounds.
     pub(super) fn open(&mut self, pool: usize, cause: LaunchCause) -> NodeIx {
         let node = self.ledger.add_node(&self.problem.pools[pool].template);

@@ -289,3 +289,25 @@ fn ports_of_the_host_bring_a_node_each() {
         "#]],
     );
 }
+
+/// Room in a pool is room on whichever of its offerings is there, or comes the cheapest.
+#[test]
+fn headroom_of_a_pool_is_on_any_of_its_offerings() {
+    let text = "pool large cpu=8 mem=32 price=2 group=g
+         pool small cpu=2 mem=8 price=0.5 group=g
+         pool other cpu=2 mem=8 price=0.1
+         headroom 1 pool=large cpu=1 mem=1";
+    check(
+        text,
+        &expect![[r#"
+        launch small x1 for headroom
+    "#]],
+    );
+    check(
+        &format!("{text}\nnode s1 small\nnode o1 other"),
+        &expect![[r#"
+        remove o1 as empty
+        keep s1: headroom
+    "#]],
+    );
+}

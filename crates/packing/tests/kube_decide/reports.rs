@@ -318,6 +318,23 @@ fn k35_no_moves_without_end() {
     assert!(moves <= 3, "{moves} moves");
 }
 
+/// What is reserved is paid for already, so it is taken first, and no more of it than there is.
+#[test]
+fn k38_what_is_reserved_is_used_first() {
+    check(
+        "pool od cpu=4 mem=16 price=1 group=g groupmax=10
+         pool reserved cpu=4 mem=16 price=0.1 group=g groupmax=10 max=2
+         pods 12 web cpu=1 mem=1",
+        &expect![[r#"
+            launch od x1 for demand
+            launch reserved x2 for demand
+            4 pods to new od 0
+            4 pods to new reserved 0
+            4 pods to new reserved 1
+        "#]],
+    );
+}
+
 #[test]
 fn k40_a_node_takes_so_many_volumes() {
     let mut text = String::from("pool n cpu=8 mem=32 volumes.ebs=5 max=10\n");

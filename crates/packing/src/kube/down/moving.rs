@@ -327,11 +327,7 @@ impl Mover {
                 world.ledger.static_fit(spec, node)
             } else {
                 self.charge(pool, 8)?;
-                let pool_of = match world.what(node) {
-                    What::Machine(machine) => world.machine(machine).pool,
-                    What::Opened(_) | What::Nobody => None,
-                };
-                only.is_none_or(|only| pool_of == Some(only)) && world.ledger.fits(spec, node)
+                world.is_of(world.pool_of(node), only) && world.ledger.fits(spec, node)
             };
             if fits {
                 if in_order && best.is_none() {

@@ -40,9 +40,8 @@ fn crowd(world: &mut World<'_>, probes: &mut Probes, lots: &mut [Lot], cause: La
     }
     for crowd in &mut crowds {
         let lot = &lots[crowd.lots[0]];
-        let suits =
-            probes.suits(world, lot.spec).iter().filter(|&pool| lot.only.is_none_or(|only| only == pool));
-        crowd.group.kinds = suits.collect();
+        let suits = probes.suits(world, lot.spec).iter();
+        crowd.group.kinds = suits.filter(|&pool| world.is_of(Some(pool), lot.only)).collect();
     }
     let groups: Vec<_> = crowds.iter().map(|crowd| crowd.group.clone()).collect();
     let kinds = kinds(world, probes);

@@ -19,7 +19,7 @@ pub(in crate::kube) struct Lot {
     others: u64,
     /// May bring machines.
     pub(in crate::kube) brings: bool,
-    /// On machines of this pool alone.
+    /// On machines of this pool, or of another offering of it, alone.
     pub(in crate::kube) only: Option<usize>,
 }
 

@@ -97,7 +97,7 @@ fn looks_beyond_hosts(world: &World<'_>, spec: u32) -> bool {
 fn suits(world: &mut World<'_>, probes: &mut Probes, lot: &Lot) -> Vec<usize> {
     let mut suits: Vec<usize> = probes.suits(world, lot.spec).iter().collect();
     suits.retain(|&pool| {
-        lot.only.is_none_or(|only| only == pool)
+        world.is_of(Some(pool), lot.only)
             && !world.problem.pools[pool].closed
             && has_room(world.ledger.request(lot.spec), &probes.free[pool])
     });

@@ -93,12 +93,7 @@ fn fullest_first(world: &World<'_>, of: impl Fn(Stage) -> bool) -> Vec<NodeIx> {
 /// One pod after the other, each judged by all filters.
 pub(super) fn seek(world: &mut World<'_>, lot: &mut Lot, targets: &[NodeIx]) {
     let may = |world: &World<'_>, node: NodeIx| {
-        let pool = || match world.what(node) {
-            What::Machine(machine) => world.machine(machine).pool,
-            What::Opened(n) => Some(world.opened[n].pool),
-            What::Nobody => None,
-        };
-        lot.only.is_none_or(|only| pool() == Some(only))
+        world.is_of(world.pool_of(node), lot.only)
             && has_room(world.ledger.request(lot.spec), world.ledger.free(node))
             && world.ledger.static_fit(lot.spec, node)
     };
@@ -204,16 +199,12 @@ pub(super) fn crowd(world: &mut World<'_>, lots: &mut [Lot], targets: &[NodeIx])
     let mut nodes = Vec::new();
     let pooled = lots.iter().any(|lot| lot.only.is_some());
     for &node in targets.iter().filter(|&&node| !world.ledger.is_awaited(node)) {
-        let pool = match world.what(node) {
-            What::Machine(machine) => world.machine(machine).pool,
-            What::Opened(n) => Some(world.opened[n].pool),
-            What::Nobody => None,
-        };
+        let pool = world.pool_of(node);
         let key = (world.ledger.class(node), pool.filter(|_| pooled));
         let class = *classes.entry(key).or_insert_with(|| {
             let fits = |&c: &usize| {
                 let lot = &lots[crowds[c].lots[0]];
-                lot.only.is_none_or(|only| pool == Some(only)) && world.ledger.static_fit(lot.spec, node)
+                world.is_of(pool, lot.only) && world.ledger.static_fit(lot.spec, node)
             };
             takes.push((0..crowds.len()).filter(fits).collect());
             takes.len() - 1
