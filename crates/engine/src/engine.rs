@@ -139,7 +139,7 @@ impl Engine {
         if room.gives_way(now, &self.listings, outputs) {
             return;
         }
-        room.planned(now, snapshot.now, plan.is_empty());
+        room.planned(now, snapshot.now, plan.is_quiet(&snapshot.memory));
         let findings = ostler_audit::check(&snapshot, &plan);
         if !findings.is_empty() {
             let workload = workload.clone();

@@ -20,7 +20,7 @@ mod steps;
 mod stillborn;
 
 pub use desk::{Refusal as WishRefusal, Verdict};
-pub use memory::{KubeMemory, Learned, Memory, PoolMemory, Refusal, RefusedWish, Replacing};
+pub use memory::{KubeMemory, Learned, Memory, PoolMemory, Refusal, RefusedWish, Replacing, TakenTurn};
 pub use ostler_packing::kube::problem::Keep as NodeStays;
 pub use plan::{Note, Plan, Severity, Step, Subject, plan};
 pub use reason::{HoldReason, REASONS, Reason, ReasonDoc};

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ostler_model::{
     Failure, InstanceId, Labels, Millis, NodeId, Policy, PoolId, Resources, Target, Timestamp,
 };
+use ostler_packing::kube::problem::Turn;
 use serde::{Deserialize, Serialize};
 
 /// The planner's memory of one workload.
@@ -45,6 +46,20 @@ pub struct KubeMemory {
     pub learned: BTreeMap<PoolId, Learned>,
     /// Replacements under way.
     pub replacing: Vec<Replacing>,
+    /// Where plans begin that have more nodes than they can look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TakenTurn>,
+}
+
+/// A turn that a plan took. Another plan of the same moment is the same, so it begins where that one began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenTurn {
+    /// When.
+    pub at: Timestamp,
+    /// Where it began.
+    pub from: Turn,
+    /// Where a later one begins.
+    pub next: Turn,
 }
 
 /// What nodes of a pool turned out to be like.

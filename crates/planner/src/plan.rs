@@ -1,7 +1,7 @@
 //! The plan, and the list of steps that make it.
 
 use crate::draft::Draft;
-use crate::memory::Memory;
+use crate::memory::{KubeMemory, Memory};
 use crate::reason::Reason;
 use crate::report::Report;
 use crate::snapshot::Snapshot;
@@ -34,6 +34,15 @@ impl Plan {
     /// Is there nothing to commit?
     pub fn is_empty(&self) -> bool {
         self.changed.is_empty() && self.forgotten.is_empty() && self.memory.is_none()
+    }
+
+    /// Does it change nothing, or no more than with which nodes the next plan begins?
+    pub fn is_quiet(&self, before: &Memory) -> bool {
+        let is_as_before = |after: &Memory| {
+            let kube = KubeMemory { turn: before.kube.turn.clone(), ..after.kube.clone() };
+            Memory { kube, ..after.clone() } == *before
+        };
+        self.changed.is_empty() && self.forgotten.is_empty() && self.memory.as_ref().is_none_or(is_as_before)
     }
 }
 

@@ -5,6 +5,7 @@ use ostler_lifecycle::StateName;
 use ostler_model::kube::{Expander, LabelSelector, Spread};
 use ostler_model::{FailureClass, Millis, NodeId, Quantity, Resources};
 use ostler_sim::kube::{App, Habits, KubeWorld};
+use std::collections::BTreeSet;
 
 fn settled(world: &KubeWorld) -> bool {
     world.cluster.apps.iter().all(|(name, app)| world.cluster.placed(name) == app.replicas)
@@ -89,6 +90,25 @@ fn k41_sold_out_offers_are_not_tried_one_by_one() {
     // One of them can be had again: it is found in the end, and takes the place of the dearer one.
     world.cloud.habits.remove("spot-20");
     world.until("it is found", minutes(180), |w| w.cloud.count("spot-20") == 1 && w.cloud.len() == 1);
+}
+
+/// [K46] More nodes than a plan tries to replace: each plan begins where the last one ended, planning again at the same
+/// moment begins where that plan did (as all these tests demand), and that alone is no reason to plan without rest.
+#[test]
+fn k46_each_node_has_its_turn() {
+    let mut world = small(230);
+    world.pool("tiny", 1, 1, 10, 10);
+    world.app("web", App::new("web", 230, 3500, 512));
+    world.until("they run", minutes(5), settled);
+    world.run(minutes(1));
+    let mut turns = BTreeSet::new();
+    for _ in 0..3 {
+        let before = world.memory.clone();
+        world.run(Millis::secs(5));
+        assert!(world.last.as_ref().is_some_and(|plan| plan.is_quiet(&before)), "{}", world.picture());
+        turns.extend(world.memory.kube.turn.as_ref().and_then(|turn| turn.next.replace.clone()));
+    }
+    assert_eq!(turns.len(), 3, "{turns:?}");
 }
 
 /// [K49] A job that comes to some node every quarter of an hour does not keep them all.
@@ -202,6 +222,30 @@ fn k50_weights_fall_back_at_once() {
     world.app("web", App::new("web", 10, 1000, 512));
     world.run(Millis::secs(15));
     assert_eq!((world.cloud.count("spot"), world.cloud.count("on-demand")), (0, 3), "{}", world.picture());
+}
+
+/// What the expander chose is not given up for what is cheaper, only to be chosen again for the next pods. What it would
+/// choose itself by now takes its place.
+#[test]
+fn what_the_expander_chose_is_not_undone() {
+    // Three pods fill one large node; by waste a small one is worse, since it takes one pod of the second kind.
+    for (expander, cpu) in [(Expander::MostPods, 2000), (Expander::LeastWaste, 1500)] {
+        let mut world = KubeWorld::new();
+        world.kube().expander = expander;
+        world.pool("small", 2, 8, 100, 50);
+        world.pool("large", 6, 24, 800, 50);
+        world.app("web", App::new("web", 6000 / cpu as usize, cpu, 4 * cpu));
+        world.until("they run", minutes(5), settled);
+        assert_eq!(world.cloud.count("large"), 1, "{expander:?}: {}", world.picture());
+        world.run(minutes(30));
+        assert_eq!((world.cloud.made, world.cluster.evictions), (1, 0), "{expander:?}: {}", world.picture());
+        world.scale("web", 1);
+        world.until("a small one is left", minutes(20), |w| {
+            settled(w) && w.cloud.len() == 1 && w.cloud.count("small") == 1
+        });
+        world.run(minutes(30));
+        assert_eq!(world.cloud.made, 2, "{expander:?}: {}", world.picture());
+    }
 }
 
 /// [K61] A node is not removed before the pod that it was bought for runs there, however long the scheduler takes.

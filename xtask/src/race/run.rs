@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ostler_model::kube::{HOSTNAME, KubePolicy};
 use ostler_model::{Millis, Timestamp};
 use ostler_packing::kube::decide;
-use ostler_packing::kube::problem::{Decision, Machine, Place, Problem, Stage};
+use ostler_packing::kube::problem::{Decision, Machine, Place, Problem, Stage, Turn, WORK};
 
 use super::Plan;
 use super::load::Scenario;
@@ -54,6 +54,7 @@ pub(super) fn run(scenario: &Scenario) -> Outcome {
     let before = course.price();
     let mut took = Duration::ZERO;
     let mut decisions = 0;
+    let mut turn = Turn::default();
     loop {
         let problem = Problem {
             now: Timestamp(1_000_000),
@@ -63,6 +64,8 @@ pub(super) fn run(scenario: &Scenario) -> Outcome {
             machines: course.machines.clone(),
             max_machines: None,
             quiet_until: None,
+            work: WORK,
+            turn,
         };
         let start = Instant::now();
         let decision = decide(&problem);
@@ -77,6 +80,7 @@ pub(super) fn run(scenario: &Scenario) -> Outcome {
             break;
         }
         course.apply(&decision);
+        turn = decision.turn;
         if !scenario.shrinks {
             break;
         }

@@ -3,7 +3,7 @@
 use ostler_model::kube::{HOSTNAME, KubeNode, KubePolicy};
 use ostler_model::{Price, Timestamp};
 use ostler_packing::kube::decide;
-use ostler_packing::kube::problem::{PoolOption, Problem};
+use ostler_packing::kube::problem::{PoolOption, Problem, Turn, WORK};
 use ostler_workload_kubernetes::map::{self, Facts};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -224,6 +224,8 @@ pub(crate) fn in_one_plan(size: Size, deployments: &[Deployment]) -> Bill {
         machines: Vec::new(),
         max_machines: None,
         quiet_until: None,
+        work: WORK,
+        turn: Turn::default(),
     };
     let decision = decide(&problem);
     assert!(decision.unplaced.is_empty(), "every pod fits: {:?}", decision.unplaced);

@@ -6,7 +6,7 @@ use kube::ResourceExt;
 use ostler_model::kube::{Cluster, HOSTNAME, KubeNode, KubePolicy};
 use ostler_model::{Price, Timestamp};
 use ostler_packing::kube::decide;
-use ostler_packing::kube::problem::{Decision, Keep, Machine, Place, PoolOption, Problem, Stage};
+use ostler_packing::kube::problem::{Decision, Keep, Machine, Place, PoolOption, Problem, Stage, Turn, WORK};
 use ostler_packing::problem::Unfit;
 use ostler_workload_kubernetes::map::{self, Facts, Named, Release};
 use serde::Serialize;
@@ -39,6 +39,8 @@ pub(crate) fn judge(world: &World, look: &Look) -> Answer {
         machines,
         max_machines: Some(NODES_MAX),
         quiet_until: None,
+        work: WORK,
+        turn: Turn::default(),
     };
     let decision = decide(&problem);
     let answer = named(&problem, &decision);

@@ -24,6 +24,23 @@ pub struct Problem<'a> {
     pub max_machines: Option<u64>,
     /// Removals wait until then for a node that came, or could not be drained, of late.
     pub quiet_until: Option<Timestamp>,
+    /// Looks at nodes that shrinking may take: [`WORK`].
+    pub work: u64,
+    /// Where it begins among the machines of a cluster that is too large for one plan: the last [`Decision::turn`].
+    pub turn: Turn,
+}
+
+/// Looks at nodes in one plan: about a second of them at the most.
+pub const WORK: u64 = 60_000_000;
+
+/// The first machine, by name, that a plan could not look at, and that the next plan begins with; `None` if it looked
+/// at all. So each has its turn, however many there are.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Turn {
+    /// Of those that could be emptied.
+    pub empty: Option<Arc<str>>,
+    /// Of those that a cheaper machine could replace.
+    pub replace: Option<Arc<str>>,
 }
 
 /// A pool as an option.
@@ -115,6 +132,8 @@ pub struct Decision {
     pub moved: Vec<(usize, usize)>,
     /// Waiting pods without a place, equal ones together.
     pub unplaced: Vec<Unplaced>,
+    /// Where the next plan begins.
+    pub turn: Turn,
     /// Headroom that no pool can give, by place in [`Cluster::headroom`] and then in the policy's; how many
     /// places.
     pub headroom_short: Vec<(usize, u32)>,

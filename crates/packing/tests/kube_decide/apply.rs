@@ -124,6 +124,7 @@ pub(crate) fn apply(world: &World, decision: &Decision) -> World {
     }
     let stays = |machine: &Machine| machine.stage != Stage::Ending;
     next.machines.retain(stays);
+    next.turn = decision.turn.clone();
     if !next.machines.iter().any(|machine| machine.replaced) {
         next.machines.iter_mut().for_each(|machine| machine.replaces = false);
     }

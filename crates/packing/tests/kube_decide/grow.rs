@@ -311,3 +311,117 @@ fn headroom_of_a_pool_is_on_any_of_its_offerings() {
     "#]],
     );
 }
+
+/// The place of the first decides for all, so it is one that has room for all.
+#[test]
+fn pods_that_must_be_together_are_not_caught_where_no_more_can_be_had() {
+    check(
+        "pool a cpu=4 mem=16 price=0.1 zone=a max=1
+         pool b cpu=4 mem=16 price=0.2 zone=b
+         pods 6 web cpu=2 mem=1 together=zone",
+        &expect![[r#"
+            launch b x3 for demand
+            2 pods to new b 0
+            2 pods to new b 1
+            2 pods to new b 2
+        "#]],
+    );
+}
+
+/// Pods that go where others are wait for those, not for the next plan.
+#[test]
+fn pods_that_must_be_with_others_follow_them() {
+    check(
+        "pool a cpu=4 mem=16 zone=a
+         pool b cpu=4 mem=16 zone=b
+         pods 1 cache cpu=3 mem=1 together=zone:web
+         pods 1 web cpu=2 mem=1",
+        &expect![[r#"
+            launch a x2 for demand
+            1 pods to new a 0
+            1 pods to new a 1
+        "#]],
+    );
+}
+
+/// With one more in the other zone, the node that is up takes one more too.
+#[test]
+fn a_new_machine_lets_those_that_are_there_take_more() {
+    check(
+        "pool a cpu=4 mem=16 zone=a
+         pool b cpu=4 mem=16 zone=b
+         node a1 a
+         node b1 b
+         pods 1 full cpu=4 mem=1 on=b1
+         pods 4 web cpu=1 mem=1 spread=zone:1",
+        &expect![[r#"
+            launch b x1 for demand
+            keep a1: needed_by_pending
+            keep b1: used percent 100
+            2 pods to a1
+            2 pods to new b 0
+        "#]],
+    );
+}
+
+/// The scheduler sees all machines that come, also those that come for others.
+#[test]
+fn pods_lie_evenly_over_what_comes_for_others_too() {
+    check(
+        "pool n cpu=4 mem=16
+         pods 4 web cpu=1 mem=1 spread=host:1
+         pods 6 db cpu=1 mem=1 spread=host:1",
+        &expect![[r#"
+            launch n x3 for demand
+            3 pods to new n 0
+            3 pods to new n 1
+            4 pods to new n 2
+        "#]],
+    );
+}
+
+/// What has no other choice has the last machine of a pool.
+#[test]
+fn those_with_a_choice_give_way() {
+    check(
+        "pool a cpu=4 mem=16 price=0.1 max=1
+         pool b cpu=4 mem=16 price=0.2
+         pods 1 port cpu=3 mem=1 port=80
+         pods 1 sel cpu=3 mem=1 select.pool=a",
+        &expect![[r#"
+            launch a x1 for demand
+            launch b x1 for demand
+            1 pods to new a 0
+            1 pods to new b 0
+        "#]],
+    );
+}
+
+/// What is on a node that is booting already takes its room.
+#[test]
+fn a_node_that_is_booting_may_carry_pods_already() {
+    check(
+        "pool n cpu=4 mem=16
+         node c1 n booting
+         pods 3 early cpu=1 mem=1 on=c1
+         pods 4 web cpu=1 mem=1",
+        &expect![[r#"
+            launch n x1 for demand
+            keep c1: coming
+            1 pods to c1
+            3 pods to new n 0
+        "#]],
+    );
+    check(
+        "pool n cpu=4 mem=16
+         node c1 n booting
+         pods 1 high cpu=3 mem=1 nominated=c1
+         pods 2 web cpu=1 mem=1",
+        &expect![[r#"
+            launch n x1 for demand
+            keep c1: coming
+            2 pods to c1
+            1 pods to new n 0
+        "#]],
+    );
+}

@@ -7,6 +7,7 @@ mod laws;
 mod random;
 mod reports;
 mod shrink;
+mod turns;
 mod words;
 mod world;
 

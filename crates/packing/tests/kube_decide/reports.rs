@@ -8,7 +8,6 @@ use super::world::{NOW, World};
 use expect_test::expect;
 use ostler_model::Millis;
 use ostler_packing::kube::decide;
-use ostler_packing::kube::problem::Keep;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -32,23 +31,6 @@ fn k01_a_broken_node_of_nobody_stops_no_pool() {
             1 pods to new g-cpu 0
         "#]],
     );
-}
-
-/// Only one of 300 nodes can go: it goes in the first plan, since all are looked at.
-#[test]
-fn k02_every_candidate_is_looked_at() {
-    let mut text = String::from("pool big cpu=4 mem=16\n");
-    for n in 0..300 {
-        writeln!(text, "node n{n:03} big").unwrap();
-        let cpu = if n == 290 { "0.3" } else { "3.5" };
-        writeln!(text, "pods 1 a{n} cpu={cpu} mem=1 on=n{n:03}").unwrap();
-    }
-    let world = World::of(&text);
-    let decision = decide(&world.problem());
-    let gone: Vec<&str> =
-        decision.removals.iter().map(|removal| &*world.machines[removal.machine].name).collect();
-    assert_eq!(gone, ["n290"]);
-    assert!(decision.kept.iter().all(|(_, keep)| *keep != Keep::NotLookedAt));
 }
 
 #[test]
@@ -318,6 +300,21 @@ fn k35_no_moves_without_end() {
     assert!(moves <= 3, "{moves} moves");
 }
 
+#[test]
+fn k37_an_empty_pool_has_the_labels_that_are_declared() {
+    check(
+        "pool n cpu=4 mem=16 label.disk=ssd
+         pods 1 fast cpu=1 mem=1 select.disk=ssd
+         pods 1 odd cpu=1 mem=1 select.disk=tape",
+        &expect![[r#"
+            launch n x1 for demand
+            1 pods to new n 0
+            no place for 1 of odd
+              n: node_selector label disk
+        "#]],
+    );
+}
+
 /// What is reserved is paid for already, so it is taken first, and no more of it than there is.
 #[test]
 fn k38_what_is_reserved_is_used_first() {
@@ -378,23 +375,6 @@ fn k43_identical_hopeless_pods_are_decided_once() {
           n: pool_at_max max 10
     "#]]
     .assert_eq(&super::apply::text(&raised, &decide(&raised.problem())));
-}
-
-/// A pool of 500 nodes that cannot go does not keep the four of another from being looked at.
-#[test]
-fn k46_small_pools_are_not_starved() {
-    let mut text = String::from("pool a cpu=4 mem=16\npool b cpu=4 mem=16 taint=b\n");
-    for n in 0..500 {
-        writeln!(text, "node a{n:03} a\npods 1 a cpu=2.5 mem=1 on=a{n:03}").unwrap();
-    }
-    for n in 0..4 {
-        writeln!(text, "node b{n} b\npods 1 b cpu=2 mem=1 on=b{n} tolerate=b select.pool=b").unwrap();
-    }
-    let world = World::of(&text);
-    let decision = decide(&world.problem());
-    hold(&world, &decision);
-    let gone = decision.removals.iter().filter(|one| world.machines[one.machine].pool == Some(1)).count();
-    assert_eq!((gone, decision.removals.len()), (2, 2));
 }
 
 #[test]

@@ -434,3 +434,109 @@ fn nothing_goes_where_removing_is_off() {
         "#]],
     );
 }
+
+/// A bound that pools share is kept like one of their own.
+#[test]
+fn more_than_a_group_may_have_goes_as_its_pods_find_room() {
+    check(
+        "policy unneeded=600
+         pool a cpu=4 mem=16 group=g groupmax=2
+         pool b cpu=4 mem=16 group=g groupmax=2 min=1
+         node a1 a
+         node a2 a
+         node b1 b
+         pods 1 x cpu=1 mem=1 on=a1",
+        &expect![[r#"
+            remove a2 as max_per_pool
+            keep a1: not_long_enough, unneeded
+            keep b1: min
+        "#]],
+    );
+}
+
+/// Minimums that together are more than there may be cannot all be kept.
+#[test]
+fn more_than_there_may_be_goes_also_where_the_minimums_are_more() {
+    check(
+        "policy max=2
+         pool a cpu=4 mem=16 min=2
+         pool b cpu=4 mem=16 min=1
+         node a1 a
+         node a2 a
+         node b1 b
+         pods 1 x cpu=1 mem=1 on=a1
+         pods 1 x cpu=1 mem=1 on=b1",
+        &expect![[r#"
+            remove a2 as max_total
+            keep a1: min
+            keep b1: min
+        "#]],
+    );
+}
+
+/// A node that has not been ready for too long does not count for the minimum: it is made up for, and may go.
+#[test]
+fn a_lost_node_is_none_of_the_minimum() {
+    check(
+        "pool n cpu=4 mem=16 min=2 max=4
+         node n1 n
+         node n2 n notready=1200",
+        &expect![[r#"
+            launch n x1 for min
+            remove n2 as unready
+            keep n1: min
+        "#]],
+    );
+    check(
+        "pool n cpu=4 mem=16 min=2 max=2
+         node n1 n
+         node n2 n notready=1199",
+        &expect![[r#"
+            keep n1: min
+            keep n2: min
+        "#]],
+    );
+}
+
+/// The clock of a node runs on while a job ends there.
+#[test]
+fn a_job_keeps_its_node_and_not_its_clock() {
+    check(
+        "policy unneeded=600
+         pool n cpu=4 mem=16
+         node n1 n unneeded=700
+         node n2 n
+         pods 1 job cpu=1 mem=1 on=n1 job
+         pods 1 web cpu=1 mem=1 on=n1
+         pods 2 web cpu=1 mem=1 on=n2",
+        &expect![[r#"
+            keep n1: blocked pod job-00000,by must_complete, unneeded
+            keep n2: used percent 50
+        "#]],
+    );
+}
+
+/// One that could be emptied only once it is gone, while a budget lets its pods go one after the other, would never be.
+#[test]
+fn a_node_is_not_emptied_that_would_wait_for_itself() {
+    let text = "pool n cpu=4 mem=16
+         node n1 n
+         node n2 n
+         pods 2 web cpu=1 mem=1 spread=host:1 on=n1
+         pods 2 web cpu=1 mem=1 spread=host:1 on=n2
+         budget web allowed=1";
+    check(
+        text,
+        &expect![[r#"
+        keep n1: used percent 50
+        keep n2: used percent 50
+    "#]],
+    );
+    check(
+        &text.replace("allowed=1", "allowed=2"),
+        &expect![[r#"
+        remove n1 as consolidated
+        keep n2: used percent 50
+    "#]],
+    );
+}

@@ -16,7 +16,7 @@ use ostler_model::kube::{
     Owner, Pod, PoolHeadroom, Share, WhilePending,
 };
 use ostler_model::{Millis, Price, Timestamp};
-use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, Stage};
+use ostler_packing::kube::problem::{Keep, Machine, PoolOption, Problem, Stage, Turn, WORK};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -32,6 +32,9 @@ pub(crate) struct World {
     pub(crate) machines: Vec<Machine>,
     pub(crate) max_machines: Option<u64>,
     pub(crate) quiet_until: Option<Timestamp>,
+    /// Looks at nodes in one plan, and where the turn is.
+    pub(crate) work: Option<u64>,
+    pub(crate) turn: Turn,
     /// Machines that came since it was read.
     pub(crate) made: usize,
 }
@@ -46,6 +49,8 @@ impl World {
             machines: self.machines.clone(),
             max_machines: self.max_machines,
             quiet_until: self.quiet_until,
+            work: self.work.unwrap_or(WORK),
+            turn: self.turn.clone(),
         }
     }
 
@@ -224,6 +229,7 @@ impl World {
                 "unneeded" => policy.unneeded = Millis::secs(number().into()),
                 "newpods" => policy.new_pod_delay = Millis::secs(number().into()),
                 "saving" => policy.min_saving_percent = number(),
+                "work" => self.work = Some(number().into()),
                 "max" => self.max_machines = Some(number().into()),
                 "quiet" => self.quiet_until = Some(NOW + Millis::secs(number().into())),
                 "drains" => policy.budgets.push(DrainBudget {

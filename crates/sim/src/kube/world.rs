@@ -226,6 +226,8 @@ impl KubeWorld {
         self.last = Some(planned);
         let again = plan(&self.snapshot());
         assert!(again.changed.is_empty(), "planning again: {:?}\n{}", again.steps, self.picture());
+        let turn = |memory: &Memory| memory.kube.turn.clone();
+        assert_eq!(turn(again.memory.as_ref().unwrap_or(&self.memory)), turn(&self.memory), "planning again");
     }
 
     fn act(&mut self) {

@@ -40,8 +40,8 @@ pub(super) fn outdated<'a>(
     }
 }
 
-/// More machines than there may be, of a pool, of pools that share a bound, or of all. A minimum comes first: of a pool
-/// that is at its own others go, or what is on its way.
+/// More machines than there may be, of a pool, of pools that share a bound, or of all. A pool that is at its minimum
+/// keeps it, others go, or what is on its way: unless all together may not have as many as all minimums.
 pub(super) fn above<'a>(
     world: &mut World<'a>,
     values: &Values,
@@ -56,7 +56,8 @@ pub(super) fn above<'a>(
     for machine in order::candidates(world, values, kept, &go.removals) {
         let Some(pool) = world.machine(machine).pool else { continue };
         let Some(cause) = over.cause(world, pool) else { continue };
-        if mover.is_target_of_moves(machine) || go.sizes.keep(pool).is_some() {
+        let at_minimum = over.minimums_fit && go.sizes.keep(pool).is_some();
+        if mover.is_target_of_moves(machine) || at_minimum {
             continue;
         }
         match mover.empty(world, machine) {
@@ -78,6 +79,8 @@ struct Over {
     pools: Vec<u64>,
     groups: Vec<u64>,
     all: u64,
+    /// All together may have as many as all minimums.
+    minimums_fit: bool,
 }
 
 impl Over {
@@ -94,7 +97,9 @@ impl Over {
         }
         groups.iter_mut().zip(most).for_each(|(size, most)| *size = size.saturating_sub(most));
         let total: u64 = sizes.iter().sum();
-        Self { pools, groups, all: problem.max_machines.map_or(0, |max| total.saturating_sub(max)) }
+        let max = problem.max_machines.unwrap_or(u64::MAX);
+        let minimums: u64 = problem.pools.iter().map(|pool| u64::from(pool.min.min(pool.max))).sum();
+        Self { pools, groups, all: total.saturating_sub(max), minimums_fit: minimums <= max }
     }
 
     fn is_nothing(&self) -> bool {

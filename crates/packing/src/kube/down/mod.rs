@@ -14,7 +14,7 @@ mod order;
 mod replace;
 
 use super::keep::{self, Facts, Sizes, drains::Drains};
-use super::problem::{Decision, Keep, Place, Removal, RemovalCause, Stage};
+use super::problem::{Decision, Keep, Place, Removal, RemovalCause, Stage, Turn};
 use super::up::{Grown, Waiting};
 use super::world::World;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -54,6 +54,7 @@ pub(super) fn shrink(world: &mut World<'_>, waiting: &Waiting, grown: &Grown, de
     machines_that_go(world, &values, &mut mover, &mut kept, &mut go);
     coming::unneeded(world, decision, &mut kept, &mut go);
     decision.replacements = replace::cheaper(world, &values, grown, (&before, &mut kept), &mut go, decision);
+    decision.turn = go.turn;
     decision.removals = go.removals;
     decision.unneeded = go.unneeded;
     decision.unneeded.sort_unstable();
@@ -93,8 +94,8 @@ fn best_window(
         if saved > best.0 {
             best = (saved, window);
         }
-        if go.unneeded.len() < 2 {
-            // Nothing to choose between, or hardly so: the next plan sees what is left.
+        if go.unneeded.len() < 2 || go.turn.empty.is_some() {
+            // Nothing to choose between, or hardly so: the next plan sees what is left. Or more than enough to do once.
             break;
         }
     }
@@ -131,6 +132,7 @@ struct Going<'a> {
     unneeded: Vec<usize>,
     /// Pods of machines that go, and the machine that each goes to.
     moved: Vec<(usize, usize)>,
+    turn: Turn,
 }
 
 impl<'a> Going<'a> {
@@ -142,6 +144,7 @@ impl<'a> Going<'a> {
             removals: Vec::new(),
             unneeded: Vec::new(),
             moved: Vec::new(),
+            turn: Turn { empty: None, ..world.problem.turn.clone() },
         }
     }
 
@@ -188,9 +191,19 @@ impl<'a> Going<'a> {
         self.moved.extend(moves.iter().map(|&(pod, target)| (pod as usize, target)));
         None
     }
+
+    /// There was no work left for the machine: the next plan begins with the first such, but for one that had its turn
+    /// and is too much for any plan.
+    fn miss(&mut self, world: &World<'_>, machine: usize) {
+        let name = &world.machine(machine).name;
+        if self.turn.empty.is_none() && world.problem.turn.empty.as_ref() != Some(name) {
+            self.turn.empty = Some(name.clone());
+        }
+    }
 }
 
-/// Every machine that nothing keeps, in order: does all on it have a place elsewhere?
+/// Every machine that nothing keeps, in order: does all on it have a place elsewhere? If the work is used up before
+/// all were looked at, the next plan begins with the first that was not.
 fn candidates<'a>(
     world: &mut World<'a>,
     values: &order::Values,
@@ -199,7 +212,7 @@ fn candidates<'a>(
     go: &mut Going<'a>,
 ) {
     let policy = world.problem.policy;
-    for machine in order::candidates(world, values, kept, &go.removals) {
+    for machine in order::in_turn(world, order::candidates(world, values, kept, &go.removals)) {
         let Some(pool) = world.machine(machine).pool else { continue };
         let share = keep::used::share(world, machine);
         let under = keep::used::is_under(share, policy.utilization_threshold_percent);
@@ -230,6 +243,9 @@ fn candidates<'a>(
                 }
             }
             Err(stuck) => {
+                if matches!(stuck, Stuck::Work) {
+                    go.miss(world, machine);
+                }
                 let waits = go.holds.waits.get(&machine).cloned();
                 let keep = waits.unwrap_or_else(|| match stuck {
                     Stuck::Pod(pod) if under => {

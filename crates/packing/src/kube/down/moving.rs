@@ -9,10 +9,6 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ostler_model::kube::{Budget, Hindrance, Pod, PodSpec};
 
-/// Looks at nodes until the end of a plan: about a second of them at the most. A machine that finds the work
-/// used up is looked at in a later plan.
-const WORK: u64 = 60_000_000;
-
 /// What a machine cannot go for.
 pub(super) enum Stuck {
     /// This pod has no place.
@@ -36,7 +32,7 @@ pub(super) struct Mover {
     received: Vec<bool>,
     /// Room that is kept free, by node.
     headroom: BTreeMap<NodeIx, Vec<(u32, Option<usize>)>>,
-    /// How much each pool may still look at, then all of them.
+    /// How much each pool may still look at, then all of them. A machine that finds it used up has its turn later.
     shares: Vec<u64>,
     work: u64,
     /// Nodes that are no targets for all, by number.
@@ -149,8 +145,8 @@ impl Mover {
             sort_of,
             received: alloc::vec![false; world.problem.machines.len()],
             headroom,
-            shares: alloc::vec![WORK / 2 / pools; world.problem.pools.len()],
-            work: WORK / 2,
+            shares: alloc::vec![world.problem.work / 2 / pools; world.problem.pools.len()],
+            work: world.problem.work / 2,
             reserves: shut.contains(&Shut::Reserved),
             shut,
             replaced: false,

@@ -2,7 +2,7 @@
 
 use crate::kube::bulk;
 use crate::kube::keep;
-use crate::kube::problem::{Keep, Removal, Stage};
+use crate::kube::problem::{Keep, Machine, Removal, Stage};
 use crate::kube::world::World;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
@@ -59,6 +59,26 @@ pub(super) fn candidates(
     let mut list: Vec<usize> = world.order.iter().copied().filter(free).collect();
     list.sort_by_cached_key(|&machine| worth_keeping(world, values, machine));
     list
+}
+
+/// If there were more of them than a plan can look at: after those that have been replaced or found unneeded already,
+/// whose clocks run, each has its turn.
+pub(super) fn in_turn(world: &World<'_>, mut list: Vec<usize>) -> Vec<usize> {
+    let from = &world.problem.turn.empty;
+    if from.is_some() {
+        let known = |machine: &Machine| machine.replaced || machine.unneeded_since.is_some();
+        let first = list.iter().take_while(|&&machine| known(world.machine(machine))).count();
+        by_name_from(world, &mut list[first..], from);
+    }
+    list
+}
+
+/// By name, from this one on and around.
+pub(super) fn by_name_from(world: &World<'_>, machines: &mut [usize], from: &Option<Arc<str>>) {
+    machines.sort_by_cached_key(|&machine| {
+        let name = &world.machine(machine).name;
+        (from.as_ref().is_some_and(|from| name < from), name.clone())
+    });
 }
 
 /// The greater, the later a machine goes; of equals the first by name.

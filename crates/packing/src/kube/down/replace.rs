@@ -2,9 +2,9 @@
 //!
 //! Looked for when nothing else moves: no machine could just go, none is on its way in or out. The machines
 //! that are worth the least for their price are given up together, one, two, four and so on; their pods go
-//! where there is room, and new machines are packed for the rest. The set that saves the most is taken, if it
-//! saves enough of what it replaces, and only if the plan that comes after it would indeed find all pods a
-//! place. Prices fall with every replacement, so there is no way back to where it began.
+//! where there is room, and for the rest new machines are packed as the expander would. The set that saves
+//! the most is taken, if it saves enough of what it replaces, and only if the plan that comes after it would
+//! indeed find all pods a place. Prices fall with every replacement, so there is no way back to where it began.
 
 use super::moving::Mover;
 use super::order::{self, Values};
@@ -19,7 +19,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ostler_model::kube::Expander;
 
-/// So many machines are looked at one by one; the sets of many look at all.
+/// So many machines are looked at one by one: half of them the dearest for their use, the others in turn. The sets of
+/// many look at all.
 const SINGLES: usize = 200;
 
 /// A set of machines, and what would stand for it.
@@ -71,8 +72,16 @@ pub(super) fn cheaper<'a>(
             size *= 2;
         }
         let cheapest = world.problem.pools.iter().map(|pool| pool.price).min().unwrap_or_default();
-        let may_save = |&machine: &usize| world.machine(machine).price > cheapest;
-        for machine in &order.iter().copied().filter(may_save).take(SINGLES).collect::<Vec<_>>() {
+        let mut singles = order.clone();
+        singles.retain(|&machine| world.machine(machine).price > cheapest);
+        go.turn.replace = None;
+        if singles.len() > SINGLES {
+            let others = &mut singles[SINGLES / 2..];
+            order::by_name_from(world, others, &world.problem.turn.replace);
+            go.turn.replace = Some(world.machine(others[SINGLES / 2]).name.clone());
+            singles.truncate(SINGLES);
+        }
+        for machine in &singles {
             let single = core::slice::from_ref(machine);
             found.extend(
                 exchange(world, &mut mover, &mut probes, single).filter(|one| one.saves_enough(world)),
@@ -154,7 +163,8 @@ fn exchange(
         kinds: &kinds,
         shares: &world.room.groups,
         total: world.room.total,
-        choice: Choice::Cost,
+        // What the expander would not choose it would soon undo.
+        choice: Choice::from(world.problem.policy.expander),
     };
     let packed = bulk::pack(&ask);
     if packed.unplaced() > 0 {

@@ -1,14 +1,16 @@
 //! The question: records, nodes and pools as `packing::kube` wants them.
 
 use crate::draft::{Draft, Serial};
-use crate::memory::Learned;
+use crate::memory::{Learned, TakenTurn};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
 use ostler_model::kube::{Cluster, HOSTNAME, KubeNode, KubePolicy};
 use ostler_model::{EndCause, InstanceId, Labels, Millis, NodeId, Pool, PoolId, Price, Resources, Timestamp};
-use ostler_packing::kube::problem::{Decision, Keep, Machine, PoolOption, Problem, RemovalCause, Stage};
+use ostler_packing::kube::problem::{
+    Decision, Keep, Machine, PoolOption, Problem, RemovalCause, Stage, Turn, WORK,
+};
 
 /// The question, and which record each of its machines is.
 pub(super) struct Question<'a> {
@@ -33,6 +35,8 @@ pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &
         machines,
         max_machines: snapshot.policy.max_workers.map(u64::from),
         quiet_until: newest.map(|at| at + policy.delay_after_add),
+        work: WORK,
+        turn: turn(draft),
     };
     Question { problem, serials }
 }
@@ -287,6 +291,12 @@ fn not_ours(n: usize, node: &KubeNode) -> Machine {
     }
 }
 
+/// Where this plan begins.
+fn turn(draft: &Draft<'_>) -> Turn {
+    let Some(taken) = &draft.memory.kube.turn else { return Turn::default() };
+    if taken.at == draft.snapshot.now { taken.from.clone() } else { taken.next.clone() }
+}
+
 /// Takes note of what must survive a restart: since when nodes are unneeded, and what no longer matters.
 pub(super) fn remember(draft: &mut Draft<'_>, question: &Question<'_>, decision: &Decision) {
     let now = draft.snapshot.now;
@@ -301,6 +311,9 @@ pub(super) fn remember(draft: &mut Draft<'_>, question: &Question<'_>, decision:
     let nodes: BTreeSet<&NodeId> = question.problem.cluster.nodes.iter().map(|node| &node.id).collect();
     let wait = question.problem.policy.delay_after_failure;
     draft.memory.kube.drain_failed.retain(|node, at| nodes.contains(node) && now.since(*at) < wait);
+    let (from, next) = (question.problem.turn.clone(), decision.turn.clone());
+    let all_seen = from == Turn::default() && next == Turn::default();
+    draft.memory.kube.turn = (!all_seen).then_some(TakenTurn { at: now, from, next });
     forget_replacements(draft, &nodes, question.problem.policy);
 }
 
