@@ -502,7 +502,7 @@ fn a_pod_that_may_not_be_moved_is_found() {
         with_pod,
         forged,
         expect![[r#"
-        pod db-0 on busy may not be moved (not_safe_to_evict) [pods_may_move]
+        pod db-0 on busy may not be moved (an annotation forbids it) [pods_may_move]
     "#]],
     );
 }

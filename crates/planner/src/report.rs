@@ -51,7 +51,7 @@ pub struct PodsReport {
     pub placed: u64,
     /// Those for which a node is launched now: unique id and pool; the first few hundred.
     pub bring_nodes: Vec<(String, PoolId)>,
-    /// Those that wait for something else than room: name, and what they say; the first few hundred.
+    /// Those that wait for something else than room, or for somebody else: name, and why; the first few hundred.
     pub ignored: Vec<(String, String)>,
 }
 

@@ -43,8 +43,7 @@ fn broken(
     moved: &BTreeSet<&NodeId>,
 ) -> Option<String> {
     let node = pod.node.as_ref()?;
-    let expendable =
-        cluster.specs.get(pod.spec as usize).is_some_and(|spec| spec.priority < policy.expendable_below);
+    let expendable = cluster.specs.get(pod.spec as usize).is_some_and(|spec| policy.is_expendable(spec));
     if pod.is_of_node() || pod.terminating || expendable {
         return None;
     }

@@ -203,7 +203,10 @@ fn about_demand(demand: &DemandView, status: &WorkloadStatus, workload: &Workloa
     let mut facts = Facts::default();
     let mut reasons = held(workload);
     facts.add("asked for", &format!("{} × {}", demand.count, demand.kind));
-    let summary = if demand.unplaced > 0 {
+    let summary = if let Some(why) = ignored(demand, status) {
+        reasons.push(Why::from(&Reason::PodIgnored { why }).into());
+        "it brings no node".to_owned()
+    } else if demand.unplaced > 0 {
         let why = Reason::Infeasible { why: why_of(demand, status) };
         reasons.push(Why::from(&why).into());
         for pool in workload.pools.iter().filter(|pool| pool.trouble.is_some()) {
@@ -223,6 +226,13 @@ fn about_demand(demand: &DemandView, status: &WorkloadStatus, workload: &Workloa
         facts: facts.0,
         journal: Vec::new(),
     }
+}
+
+/// What a pod waits for, if that is not room.
+fn ignored(demand: &DemandView, status: &WorkloadStatus) -> Option<String> {
+    let pods = status.report.as_ref()?.pods.as_ref()?;
+    let (_, why) = pods.ignored.get(demand.index).filter(|(pod, _)| *pod == demand.what)?;
+    Some(why.clone())
 }
 
 fn why_of(demand: &DemandView, status: &WorkloadStatus) -> Vec<(PoolId, ostler_packing::problem::Unfit)> {

@@ -4,6 +4,7 @@ mod asking;
 mod calling;
 mod check;
 mod journal;
+mod kubernetes;
 mod polars;
 mod recordings;
 mod world;

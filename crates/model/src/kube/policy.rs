@@ -1,5 +1,6 @@
 //! How a Kubernetes cluster wants its nodes scaled: every knob with its unit and default.
 
+use super::PodSpec;
 use crate::id::PoolId;
 use crate::quantity::Resources;
 use crate::time::Millis;
@@ -101,6 +102,8 @@ pub enum Hindrance {
     LocalStorage,
     /// A PodDisruptionBudget allows no more.
     Budget,
+    /// More than one PodDisruptionBudget covers it: the API server evicts no such pod, whatever they allow.
+    Budgets,
 }
 
 /// So many nodes may be on their way out at once.
@@ -209,6 +212,13 @@ impl Default for KubePolicy {
     }
 }
 
+impl KubePolicy {
+    /// Brings no node and keeps none: `expendable_below` says so.
+    pub fn is_expendable(&self, spec: &PodSpec) -> bool {
+        spec.priority < self.expendable_below
+    }
+}
+
 impl DrainReason {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Empty, Self::Underused, Self::Outdated, Self::OverMax, Self::Unready];
@@ -272,12 +282,22 @@ impl Hindrance {
             Self::Uncontrolled => "no_controller",
             Self::LocalStorage => "local_storage",
             Self::Budget => "budget",
+            Self::Budgets => "more_than_one_budget",
         }
     }
 }
 
 impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
+        f.write_str(match self {
+            Self::NotSafe => "an annotation forbids it",
+            Self::MustComplete => "it is to end by itself",
+            Self::Uncontrolled => "no controller would make it again",
+            Self::LocalStorage => "it would lose its local storage",
+            Self::Budget => "its PodDisruptionBudget allows no more",
+            Self::Budgets => {
+                "more than one PodDisruptionBudget covers it, and the API server evicts no such pod"
+            }
+        })
     }
 }

@@ -258,14 +258,25 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Pods on a machine that have to go elsewhere if it goes: those that neither belong to it nor are
-    /// leaving.
+    /// Pods on a machine that have to go elsewhere if it goes: those that are not of so low a priority that they may be
+    /// lost.
     pub(super) fn movable(&self, machine: usize) -> impl Iterator<Item = u32> + '_ {
+        let cluster = self.problem.cluster;
+        self.foreign(machine).filter(|&pod| !self.is_expendable(cluster.pods[pod as usize].spec))
+    }
+
+    /// Pods on a machine that neither belong to it nor are leaving.
+    pub(super) fn foreign(&self, machine: usize) -> impl Iterator<Item = u32> + '_ {
         let cluster = self.problem.cluster;
         self.pods[machine].iter().copied().filter(|&pod| {
             let pod = &cluster.pods[pod as usize];
             !pod.is_of_node() && !pod.terminating
         })
+    }
+
+    /// May pods of this spec be lost, and wait without bringing a node?
+    pub(super) fn is_expendable(&self, spec: u32) -> bool {
+        self.ledger.spec(spec).is_some_and(|spec| self.problem.policy.is_expendable(spec))
     }
 
     /// Do only columns and what never changes decide about this spec, and that alike for every node of a

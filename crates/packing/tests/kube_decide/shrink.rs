@@ -70,6 +70,7 @@ fn pods_that_may_not_move_keep_their_nodes() {
          node n4 small
          node n5 small
          node n6 small
+         node n7 small
          pods 1 bare cpu=0.1 mem=0.1 on=n1 bare
          pods 1 local cpu=0.1 mem=0.1 on=n2 local
          pods 1 job cpu=0.1 mem=0.1 on=n3 job
@@ -77,7 +78,10 @@ fn pods_that_may_not_move_keep_their_nodes() {
          pods 1 guarded cpu=0.1 mem=0.1 on=n5
          budget guarded allowed=0
          pods 1 covered cpu=0.1 mem=0.1 on=n6
-         budget covered allowed=1",
+         budget covered allowed=1
+         pods 1 twice cpu=0.1 mem=0.1 on=n7
+         budget twice allowed=1
+         budget twice allowed=2",
         &expect![[r#"
             remove n6 as underused
             keep n1: blocked pod bare-00000,by uncontrolled
@@ -85,6 +89,7 @@ fn pods_that_may_not_move_keep_their_nodes() {
             keep n3: blocked pod job-00002,by must_complete, unneeded
             keep n4: blocked pod unsafe-00003,by not_safe
             keep n5: blocked pod guarded-00004,by budget
+            keep n7: blocked pod twice-00006,by budgets
         "#]],
     );
 }
@@ -538,5 +543,25 @@ fn a_node_is_not_emptied_that_would_wait_for_itself() {
         remove n1 as consolidated
         keep n2: used percent 50
     "#]],
+    );
+}
+
+/// What may be lost keeps no node: it counts as no use, and needs no other place.
+#[test]
+fn expendable_pods_keep_no_node() {
+    check(
+        "pool n cpu=4 mem=16
+         node n1 n
+         node n2 n
+         node n3 n
+         pods 2 spare cpu=2 mem=1 priority=-100 on=n1
+         pods 2 placeholder cpu=2 mem=1 priority=-10 on=n2
+         pods 1 guarded cpu=2 mem=1 priority=-100 on=n3
+         budget guarded allowed=0",
+        &expect![[r#"
+            remove n1 as underused
+            keep n2: used percent 100
+            keep n3: blocked pod guarded-00004,by budget
+        "#]],
     );
 }

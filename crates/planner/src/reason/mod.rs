@@ -154,6 +154,11 @@ pub enum Reason {
         /// Pool by pool.
         why: alloc::vec::Vec<(PoolId, Unfit)>,
     },
+    /// A pod waits for something else than room, or for somebody else.
+    PodIgnored {
+        /// What it says.
+        why: String,
+    },
     /// A machine stays.
     Kept {
         /// Why.
@@ -373,6 +378,7 @@ reasons! {
     Self::Unreadable { .. } => "unreadable", "A record of an observation could not be understood and was skipped.", "";
     Self::UnknownNodeStatus { .. } => "unknown_node_status", "A node has a status that this version does not know; the node is left alone.", "Is the workload newer than Ostler?";
     Self::Infeasible { .. } => "infeasible", "No pool can take this demand.", "The list says why for each pool: add a pool, raise a maximum, or ask for less.";
+    Self::PodIgnored { .. } => "pod_ignored", "The pod brings no node.", "";
     Self::Kept { .. } => "kept", "The machine stays.", "";
     Self::NodeKept { .. } => "node_kept", "The node stays; the words say why.", "";
     Self::Would { .. } => "would", "What Ostler would do, were it not in shadow.", "";

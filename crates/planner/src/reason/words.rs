@@ -51,6 +51,7 @@ impl fmt::Display for Reason {
             Self::UnknownNodeStatus { node, status } => {
                 write!(f, "node {node} has the unknown status {status}")
             }
+            Self::PodIgnored { why } => f.write_str(why),
             Self::Infeasible { why } if why.is_empty() => f.write_str("there is no pool"),
             Self::Infeasible { why } => {
                 for (n, (pool, unfit)) in why.iter().enumerate() {

@@ -174,7 +174,12 @@ async fn a_pod_that_comes_before_the_last_check_stops_an_idle_drain() {
     assert!(world.marks("race-1").await.is_empty());
     // Nothing would make it again: it is not evicted for another cause either.
     let answer = drain(&workload.0, "race-1", AWAY).await;
-    assert_eq!(answer, DrainAnswer::Rejected("pod default/race-pod may not be moved (no_controller)".into()));
+    assert_eq!(
+        answer,
+        DrainAnswer::Rejected(
+            "pod default/race-pod may not be moved (no controller would make it again)".into()
+        )
+    );
     assert!(world.marks("race-1").await.is_empty());
     world.delete(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "race-pod", "namespace": "default"}})).await;
     world.clean(&["race-1"], &[]).await;
@@ -216,7 +221,7 @@ async fn a_pod_that_may_not_be_moved_and_comes_after_the_check_gives_the_node_ba
             let events = world.events("late-1").await;
             let told = events
                 .iter()
-                .any(|text| text.contains("default/late-pod may not be moved (not_safe_to_evict)"));
+                .any(|text| text.contains("default/late-pod may not be moved (an annotation forbids it)"));
             if told { Ok(()) } else { Err(format!("{events:?}")) }
         })
         .await;

@@ -234,7 +234,7 @@ fn candidates<'a>(
                 }
                 let cause = match () {
                     () if !ready => RemovalCause::Unready,
-                    () if moves.is_empty() => RemovalCause::Empty,
+                    () if world.foreign(machine).next().is_none() => RemovalCause::Empty,
                     () if under => RemovalCause::Underused,
                     () => RemovalCause::Consolidated,
                 };

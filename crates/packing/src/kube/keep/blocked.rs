@@ -3,15 +3,37 @@
 use super::Facts;
 use crate::kube::problem::Keep;
 use crate::kube::world::World;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ostler_model::kube::{Budget, Hindrance, Pod};
+use ostler_model::kube::{Budget, Hindrance, Pod, PodSpec};
 
-/// Budgets that allow no more just now.
-pub(in crate::kube) struct Budgets<'a>(Vec<&'a Budget>);
+/// What PodDisruptionBudgets say of the pods of each spec.
+pub(in crate::kube) struct Budgets(Vec<Option<Hindrance>>);
 
-impl<'a> Budgets<'a> {
-    pub(super) fn of(world: &World<'a>) -> Self {
-        Self(world.problem.cluster.budgets.iter().filter(|budget| budget.allowed == 0).collect())
+impl Budgets {
+    pub(super) fn of(world: &World<'_>) -> Self {
+        let cluster = world.problem.cluster;
+        let mut spaces: BTreeMap<&str, Vec<&Budget>> = BTreeMap::new();
+        for budget in &cluster.budgets {
+            spaces.entry(&budget.namespace).or_default().push(budget);
+        }
+        let verdict = |spec: &PodSpec| {
+            let near = spaces.get(&*spec.namespace)?;
+            let covers = |budget: &&&Budget| {
+                budget.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
+            };
+            let mut covering = near.iter().filter(covers);
+            let first = covering.next()?;
+            match covering.next() {
+                Some(_) => Some(Hindrance::Budgets),
+                None => (first.allowed == 0).then_some(Hindrance::Budget),
+            }
+        };
+        Self(cluster.specs.iter().map(verdict).collect())
+    }
+
+    fn hindrance(&self, spec: u32) -> Option<Hindrance> {
+        self.0.get(spec as usize).copied().flatten()
     }
 }
 
@@ -38,15 +60,8 @@ fn hindrances(facts: &Facts<'_, '_>, machine: usize) -> impl Iterator<Item = Kee
         if let Some(what) = spec.and_then(|spec| spec.unjudged.as_ref()).filter(|_| moves(pod)) {
             return Some(Keep::CannotJudge { what: what.clone() });
         }
-        let by = pod.hindrance(&problem.policy.drain, problem.now).or_else(|| {
-            let covered = |budget: &&&Budget| {
-                spec.is_some_and(|spec| {
-                    budget.namespace == spec.namespace
-                        && budget.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
-                })
-            };
-            (moves(pod) && facts.budgets.0.iter().any(|budget| covered(&budget))).then_some(Hindrance::Budget)
-        })?;
+        let own = pod.hindrance(&problem.policy.drain, problem.now);
+        let by = own.or_else(|| facts.budgets.hindrance(pod.spec).filter(|_| moves(pod)))?;
         Some(Keep::Blocked { pod: pod.name.clone(), by })
     })
 }

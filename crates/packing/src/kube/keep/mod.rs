@@ -25,8 +25,7 @@ pub(super) struct Facts<'w, 'a> {
     pub(super) world: &'w World<'a>,
     /// Machines on which waiting pods have their place.
     pub(super) awaited: BTreeSet<usize>,
-    /// Whether each budget allows nothing.
-    pub(super) budgets: blocked::Budgets<'a>,
+    pub(super) budgets: blocked::Budgets,
 }
 
 /// A rule.

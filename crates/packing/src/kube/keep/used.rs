@@ -3,7 +3,7 @@
 //! The largest part of CPU, memory and of each extended resource that the node has (GPUs) that its pods ask
 //! for. Pods that belong to their node (daemons and mirror pods) are left out on both sides: every node has
 //! them, so they say nothing about whether this one is needed, and on a small node they would hide that
-//! nothing else is there. Pods that are leaving are left out too.
+//! nothing else is there. Pods that are leaving and those that may be lost are left out too.
 
 use crate::kube::world::World;
 
@@ -23,7 +23,7 @@ pub(in crate::kube) fn share(world: &World<'_>, machine: usize) -> u32 {
         let sum = if pod.is_of_node() {
             usable.iter_mut().zip(ask).for_each(|(usable, ask)| *usable = usable.saturating_sub(*ask));
             continue;
-        } else if pod.terminating {
+        } else if pod.terminating || world.is_expendable(pod.spec) {
             continue;
         } else {
             &mut used

@@ -25,8 +25,7 @@ pub(super) fn lower(world: &mut World<'_>, lots: &mut [Lot], levels: &mut Levels
                 world.ledger.unplace(victim, node);
                 let brings = world.ledger.spec(victim).is_some_and(|victim| {
                     let policy = world.problem.policy;
-                    victim.priority >= policy.expendable_below
-                        && policy.schedulers.contains(&victim.scheduler)
+                    !policy.is_expendable(victim) && policy.schedulers.contains(&victim.scheduler)
                 });
                 if brings {
                     levels.add(world, victim, 1);

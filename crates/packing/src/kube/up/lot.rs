@@ -88,9 +88,7 @@ fn is_ours(problem: &Problem<'_>, pod: &Pod) -> bool {
     let policy = problem.policy;
     let spec = problem.cluster.specs.get(pod.spec as usize);
     pod.ignored.is_none()
-        && spec.is_some_and(|spec| {
-            spec.priority >= policy.expendable_below && policy.schedulers.contains(&spec.scheduler)
-        })
+        && spec.is_some_and(|spec| !policy.is_expendable(spec) && policy.schedulers.contains(&spec.scheduler))
 }
 
 /// Lots by priority, the highest first; lots may be added below the level that is being worked on.

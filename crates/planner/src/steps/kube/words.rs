@@ -12,7 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_model::kube::{Cluster, Pod};
 use ostler_model::{LaunchCause, NodeId};
-use ostler_packing::kube::problem::{Decision, Keep, Place};
+use ostler_packing::kube::problem::{Decision, Keep, Place, Problem};
 
 /// Pods that are named in a report; the rest are counted. Enough for a screen, and for the events of one plan.
 const PODS_NAMED: usize = 500;
@@ -47,7 +47,7 @@ fn pods(question: &Question<'_>, decision: &Decision) -> PodsReport {
     let problem = &question.problem;
     let waits = |pod: &&Pod| pod.waits();
     let waiting = problem.cluster.pods.iter().filter(waits);
-    let ignored = |pod: &Pod| Some((pod_name(problem.cluster, pod), pod.ignored.as_ref()?.to_string()));
+    let ignored = |pod: &Pod| Some((pod_name(problem.cluster, pod), why_ignored(problem, pod)?));
     let on_new = decision.placed.iter().filter_map(|(pod, place)| match place {
         Place::New(pool, _) => {
             let (pod, pool) = (problem.cluster.pods.get(*pod)?, problem.pools.get(*pool)?);
@@ -61,6 +61,20 @@ fn pods(question: &Question<'_>, decision: &Decision) -> PodsReport {
         bring_nodes: on_new.take(PODS_NAMED).collect(),
         ignored: waiting.filter_map(ignored).take(PODS_NAMED).collect(),
     }
+}
+
+/// Why a pod that waits brings no node, if it is not ours to help.
+fn why_ignored(problem: &Problem<'_>, pod: &Pod) -> Option<String> {
+    if let Some(why) = &pod.ignored {
+        return Some(why.to_string());
+    }
+    let (policy, spec) = (problem.policy, problem.cluster.specs.get(pod.spec as usize)?);
+    if policy.is_expendable(spec) {
+        let (own, bound) = (spec.priority, policy.expendable_below);
+        return Some(format!("its priority {own} is below {bound} (`expendable_below`)"));
+    }
+    let other = !policy.schedulers.contains(&spec.scheduler);
+    other.then(|| format!("it is for the scheduler {}, which `schedulers` does not name", spec.scheduler))
 }
 
 /// The first pod of each spec that waits: an example tells more than numbers.
