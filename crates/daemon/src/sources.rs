@@ -172,7 +172,7 @@ async fn look_at_workload(id: &WorkloadId, rim: &Rim) -> Option<(Input, Option<F
     let (workload, deadlines) = (rim.workload(id)?.workload, rim.config()?.deadlines);
     let (at, begun) = (now(), Instant::now());
     let result = within(deadlines.observe, workload.observe()).await;
-    tracing::debug!(workload = %id, micros = micros(begun), "looked");
+    tracing::debug!(workload = %id, micros = micros(begun), failed = result.is_err(), "looked");
     let failure = result.as_ref().err().cloned();
     Some((Input::Observed { workload: id.clone(), look: Observed { at, result } }, failure))
 }

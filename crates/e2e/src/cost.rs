@@ -43,11 +43,11 @@ pub fn load_average() -> f64 {
 pub struct Spans(Vec<f64>);
 
 impl Spans {
-    /// Of the lines of a log in JSON that say this, and how long it took (`micros`).
+    /// Of the lines of a log in JSON that say this, and how long it took (`micros`), without what failed.
     pub fn of_log<'l>(lines: impl Iterator<Item = &'l str>, message: &str) -> Self {
         let span = |line: &str| {
             let line: serde_json::Value = serde_json::from_str(line).ok()?;
-            (line["message"] == message).then(|| line["micros"].as_str()?.parse::<f64>().ok()).flatten()
+            (line["message"] == message && line["failed"] != true).then(|| line["micros"].as_f64()).flatten()
         };
         let mut all: Vec<f64> = lines.filter_map(span).map(|micros| micros / 1e3).collect();
         all.sort_by(f64::total_cmp);

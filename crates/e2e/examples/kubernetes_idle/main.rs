@@ -50,14 +50,14 @@ async fn main() {
     println!("{nodes} nodes, {pods} pods; load average {:.1}", load_average());
 
     let begun = Instant::now();
-    while ostler.spans("planned", 0).count() == 0 {
+    while !ostler.has_planned() {
         assert!(
             ostler.child.try_wait().expect("it can be asked").is_none(),
             "Ostler ended:\n{}",
             ostler.log()
         );
         assert!(begun.elapsed() < PATIENCE, "no plan yet:\n{}", ostler.log());
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
     }
     let taken = begun.elapsed().as_secs_f64();
     println!("start to first plan   {taken:7.1} s   CPU {:6.2} s", cpu_seconds(ostler.pid()));
@@ -148,6 +148,14 @@ impl Ostler {
 
     fn log(&self) -> String {
         fs::read_to_string(self.dir.join("log")).unwrap_or_default()
+    }
+
+    /// Has it planned after a look at the whole cluster?
+    fn has_planned(&self) -> bool {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        let looked = lines.iter().position(|line| Spans::of_log([*line].into_iter(), "looked").count() > 0);
+        looked.is_some_and(|at| Spans::of_log(lines[at..].iter().copied(), "planned").count() > 0)
     }
 
     /// How long each of these took, of the lines of the log after so many.
