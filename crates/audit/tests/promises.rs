@@ -33,11 +33,11 @@ fn world() -> Snapshot {
     snapshot.listings.insert("p".into(), Observed { at: NOW, result: Ok(machines) });
     let state = WorkloadState {
         session: "s".into(),
-        nodes: vec![
+        nodes: Arc::new(vec![
             node("head", NodeStatus::Idle),
             node("busy", NodeStatus::Running),
             node("idle", NodeStatus::Idle),
-        ],
+        ]),
         demand: Demand { tasks: vec![Task { shape: shape("GPU"), count: 1 }], ..Demand::default() },
         ..WorkloadState::default()
     };
@@ -300,7 +300,8 @@ fn a_node_that_came_up_in_the_same_plan_and_is_at_work_counts_too() {
         record.transition(&Event::Allocated { cloud: "c-i3".into() }, Timestamp(1)).expect("legal");
         world.listings.values_mut().for_each(|look| look.result.as_mut().expect("seen").push(machine("i3")));
         let state = world.state.as_mut().expect("seen").result.as_mut().expect("seen");
-        state.nodes.push(Node { cloud: Some("c-i3".into()), ..node("new", NodeStatus::Running) });
+        Arc::make_mut(&mut state.nodes)
+            .push(Node { cloud: Some("c-i3".into()), ..node("new", NodeStatus::Running) });
     };
     check(
         coming,
@@ -351,7 +352,7 @@ fn a_pool_below_its_minimum_is_found() {
     let with_other = |world: &mut Snapshot| {
         two(world);
         let state = world.state.as_mut().expect("seen").result.as_mut().expect("seen");
-        state.nodes.extend(["other", "another"].map(|id| node(id, NodeStatus::Idle)));
+        Arc::make_mut(&mut state.nodes).extend(["other", "another"].map(|id| node(id, NodeStatus::Idle)));
     };
     let mut snapshot = world();
     with_other(&mut snapshot);
@@ -429,7 +430,8 @@ fn a_decision_for_what_was_not_seen_is_found() {
     "#]],
     );
     let headless = |world: &mut Snapshot| {
-        world.state.as_mut().expect("seen").result.as_mut().expect("seen").nodes.retain(|node| !node.head);
+        let seen = world.state.as_mut().expect("seen").result.as_mut().expect("seen");
+        Arc::make_mut(&mut seen.nodes).retain(|node| !node.head);
     };
     check(
         headless,

@@ -6,7 +6,7 @@ use crate::words;
 use ostler_console::{Counters, JournalLine, ReadModel};
 use ostler_engine::Input;
 use ostler_lifecycle::{Event, Instance, StateName};
-use ostler_model::{Millis, ProviderId, Timestamp, WorkloadId};
+use ostler_model::{Millis, Node, ProviderId, Timestamp, WorkloadId};
 use ostler_planner::{Plan, Reason};
 use ostler_wire::{NodeStatusLine, ProviderStatus, Status, WorkloadStatus};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,11 +23,21 @@ pub struct Board {
 
 #[derive(Debug, Default)]
 struct State {
-    workloads: BTreeMap<WorkloadId, WorkloadStatus>,
+    workloads: BTreeMap<WorkloadId, Known>,
     providers: BTreeMap<ProviderId, ProviderStatus>,
     counters: Counters,
     recent: VecDeque<JournalLine>,
     turned_at: Timestamp,
+}
+
+/// One workload: what is large is shared, and written out for those who ask.
+#[derive(Debug)]
+struct Known {
+    /// Without its nodes and its report.
+    status: WorkloadStatus,
+    nodes: Arc<Vec<Node>>,
+    /// What is in force.
+    plan: Option<Arc<Plan>>,
 }
 
 /// Lines of the journal that the page shows.
@@ -49,15 +59,14 @@ impl Board {
                 if look.result.is_err() {
                     state.counters.looks_failed += 1;
                 }
-                let status = state.workload(&self.rim, workload);
+                let known = state.workload(&self.rim, workload);
+                let status = &mut known.status;
                 status.observed_at = Some(look.at);
                 status.failure = look.result.as_ref().err().cloned();
                 if let Ok(seen) = &look.result {
                     status.session.clone_from(&seen.session);
                     status.demand.clone_from(&seen.demand);
-                    let line =
-                        |node: &ostler_model::Node| NodeStatusLine { node: node.clone(), details: None };
-                    status.nodes = seen.nodes.iter().map(line).collect();
+                    known.nodes = seen.nodes.clone();
                 }
             }
             Input::Listed { provider, look } => {
@@ -96,11 +105,11 @@ impl Board {
     pub(crate) fn in_force<'i>(
         &self,
         workload: &WorkloadId,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         record: impl Fn(&ostler_model::InstanceId) -> Option<&'i Instance>,
     ) {
         let mut state = self.lock();
-        state.workload(&self.rim, workload).report = Some(plan.report.clone());
+        state.workload(&self.rim, workload).plan = Some(plan.clone());
         let at = now();
         for said in words::lines(plan) {
             state.recent.push_front(line(workload, at, said));
@@ -120,14 +129,24 @@ impl Board {
         state.providers.retain(|id, _| self.rim.provider(id).is_some());
     }
 
+    /// A node, and where to find more about its machine.
+    fn line(&self, workload: &WorkloadId, node: &Node) -> NodeStatusLine {
+        let details = || {
+            let (pool, cloud) = (node.pool.as_ref()?, node.cloud.as_ref()?);
+            let providers = self.rim.providers_of(workload, pool);
+            providers.iter().find_map(|provider| provider.details(cloud))
+        };
+        NodeStatusLine { node: node.clone(), details: details() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn workload(&mut self, rim: &Rim, id: &WorkloadId) -> &mut WorkloadStatus {
-        self.workloads.entry(id.clone()).or_insert_with(|| WorkloadStatus {
+    fn workload(&mut self, rim: &Rim, id: &WorkloadId) -> &mut Known {
+        let status = || WorkloadStatus {
             workload: id.clone(),
             kind: rim.workload(id).map_or("", |connected| connected.kind).to_owned(),
             observed_at: None,
@@ -136,7 +155,9 @@ impl State {
             nodes: Vec::new(),
             demand: ostler_model::Demand::default(),
             report: None,
-        })
+        };
+        let new = || Known { status: status(), nodes: Arc::default(), plan: None };
+        self.workloads.entry(id.clone()).or_insert_with(new)
     }
 }
 
@@ -193,16 +214,15 @@ fn line(workload: &WorkloadId, at: Timestamp, said: words::Line) -> JournalLine 
 impl ReadModel for Board {
     fn status(&self) -> Status {
         let state = self.lock();
-        let mut workloads: Vec<WorkloadStatus> = state.workloads.values().cloned().collect();
+        let known = |known: &Known| (known.status.clone(), known.nodes.clone(), known.plan.clone());
+        let workloads: Vec<_> = state.workloads.values().map(known).collect();
         let providers = state.providers.values().cloned().collect();
         drop(state);
-        for workload in &mut workloads {
-            for line in &mut workload.nodes {
-                let (Some(pool), Some(cloud)) = (&line.node.pool, &line.node.cloud) else { continue };
-                let providers = self.rim.providers_of(&workload.workload, pool);
-                line.details = providers.iter().find_map(|provider| provider.details(cloud));
-            }
-        }
+        let whole = |(status, nodes, plan): (WorkloadStatus, Arc<Vec<Node>>, Option<Arc<Plan>>)| {
+            let nodes = nodes.iter().map(|node| self.line(&status.workload, node)).collect();
+            WorkloadStatus { nodes, report: plan.map(|plan| plan.report.clone()), ..status }
+        };
+        let workloads = workloads.into_iter().map(whole).collect();
         Status {
             format: Status::FORMAT,
             ostler: env!("CARGO_PKG_VERSION").to_owned(),
@@ -231,10 +251,10 @@ impl ReadModel for Board {
         for (source, _) in self.rim.sources() {
             match source {
                 ostler_engine::Source::Workload(id) => match state.workloads.get(&id) {
-                    Some(WorkloadStatus { failure: Some(failure), .. }) => {
+                    Some(Known { status: WorkloadStatus { failure: Some(failure), .. }, .. }) => {
                         return Err(format!("workload {id}: {failure}"));
                     }
-                    Some(status) if status.report.is_some() => {}
+                    Some(known) if known.plan.is_some() => {}
                     _ => return Err(format!("workload {id} has not been planned yet")),
                 },
                 ostler_engine::Source::Provider(id) => match state.providers.get(&id) {

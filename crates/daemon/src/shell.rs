@@ -194,7 +194,7 @@ impl Shell {
         node.map_or(Millis(0), |node| node.idle)
     }
 
-    fn publish(&mut self, workload: &WorkloadId, plan: &Plan) {
+    fn publish(&mut self, workload: &WorkloadId, plan: &Arc<Plan>) {
         let records: BTreeMap<_, _> = self.engine.records(workload).map(|i| (i.id(), i)).collect();
         self.board.in_force(workload, plan, |id| records.get(id).copied());
         let events = words::events(plan);

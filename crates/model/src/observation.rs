@@ -28,8 +28,8 @@ pub struct WorkloadState {
     pub version: i64,
     /// Which life of the workload this is (Ray: session name); a change means that the head was replaced.
     pub session: String,
-    /// Its nodes, dead ones too as long as the workload lists them.
-    pub nodes: Vec<Node>,
+    /// Its nodes, dead ones too as long as the workload lists them. Shared, since they never change after the look.
+    pub nodes: Arc<Vec<Node>>,
     /// What it asks for.
     pub demand: Demand,
     /// Records that could not be understood; the rest of the state stands.

@@ -11,6 +11,7 @@ use ostler_model::{
     NodeKind, NodeStatus, Observed, Policy, Pool, Quantity, Resources, Timestamp, WorkloadState,
 };
 use ostler_planner::{Memory, Snapshot, plan};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const NOW: Timestamp = Timestamp(1_000_000);
@@ -28,7 +29,7 @@ fn main() {
         ] {
             let mut snapshot = snapshot(count, dead, gone);
             let nodes = snapshot.state.iter_mut().filter_map(|look| look.result.as_mut().ok());
-            for node in nodes.flat_map(|state| &mut state.nodes).filter(|_| idle > 0) {
+            for node in nodes.flat_map(|state| Arc::make_mut(&mut state.nodes)).filter(|_| idle > 0) {
                 (node.status, node.idle) = (NodeStatus::Idle, Millis::secs(idle));
                 node.available = node.total.clone();
             }
@@ -58,7 +59,7 @@ fn snapshot(count: usize, dead: usize, gone: usize) -> Snapshot {
     let is_dead = |n: usize| dead > 0 && n.is_multiple_of(dead);
     let state = WorkloadState {
         session: "s".into(),
-        nodes: (0..count).map(|n| node(n, is_dead(n), &resources)).chain([head()]).collect(),
+        nodes: (0..count).map(|n| node(n, is_dead(n), &resources)).chain([head()]).collect::<Vec<_>>().into(),
         ..WorkloadState::default()
     };
     let instances: Vec<Instance> = (0..count).map(record).collect();

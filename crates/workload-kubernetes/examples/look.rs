@@ -6,10 +6,10 @@
 //! says the same.
 #![allow(clippy::print_stdout, reason = "its purpose")]
 
-use ostler_model::kube::PodSpec;
+use ostler_model::WorkloadState;
 use ostler_testkit::kube::Large;
-use ostler_workload_kubernetes::map::{self, Facts};
-use std::collections::{BTreeMap, BTreeSet};
+use ostler_workload_kubernetes::map::{self, Facts, Joiner, Shared};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Looks that are timed.
@@ -21,7 +21,7 @@ fn main() {
     let large = Large { nodes: nodes.parse().expect("a number"), pods: pods.parse().expect("a number") };
     println!("{} nodes, {} pods; milliseconds of CPU", large.nodes, large.pods);
     let before = megabytes();
-    let (mut facts, mut known) = (Facts::default(), BTreeSet::new());
+    let (mut facts, mut shared) = (Facts::default(), Shared::default());
     let mut reading = Meter::default();
     for n in 0..large.nodes {
         let object = Large::node(n);
@@ -35,40 +35,35 @@ fn main() {
     let mut reading = Meter::default();
     for n in 0..large.pods {
         let object = large.pod(n, 0);
-        reading.run(|| put(&mut facts, &mut known, object));
+        reading.run(|| put(&mut facts, &mut shared, object));
     }
     reading.say_sum("reading all pods");
     println!("{:<24}{:9.1} MB", "memory of the facts", megabytes() - before);
-    let (mut changes, mut copies, mut joins, mut kept) =
-        (Meter::default(), Meter::default(), Meter::default(), None);
+    let (mut changes, mut joins, mut joiner) = (Meter::default(), Meter::default(), Joiner::default());
+    // As an engine has it: the newest look, and the one that was planned last.
+    let mut held: VecDeque<WorkloadState> = VecDeque::new();
+    let now = ostler_model::Timestamp(1_800_000_000_000);
+    let mut first = Meter::default();
+    held.push_back(first.run(|| joiner.join(&facts, &BTreeMap::new(), now)));
+    first.say("the first look");
     for n in 0..LOOKS {
         let object = large.pod(n * 37 % large.pods, n + 1);
-        changes.run(|| put(&mut facts, &mut known, object));
-        let copy = copies.run(|| facts.clone());
-        let now = ostler_model::Timestamp(1_800_000_000_000);
-        kept = Some(joins.run(|| map::workload_state(&copy, &BTreeMap::new(), now)));
+        changes.run(|| put(&mut facts, &mut shared, object));
+        held.push_back(joins.run(|| joiner.join(&facts, &BTreeMap::new(), now)));
+        held.pop_front();
     }
     changes.say("a pod changes");
-    copies.say("a copy of the facts");
-    joins.say("the facts are joined");
+    joins.say("a look");
     println!("{:<24}{:9.1} MB", "memory in all", megabytes() - before);
-    let cluster = kept.and_then(|state| state.cluster).expect("a cluster");
-    println!(
-        "{} nodes, {} pods, {} kinds of pod",
-        cluster.nodes.len(),
-        cluster.pods.len(),
-        cluster.specs.len()
-    );
+    let look = held.pop_back().expect("a look");
+    assert_eq!(look, map::workload_state(&facts, &BTreeMap::new(), now), "what is kept changes nothing");
+    println!("{} kinds of pod", look.cluster.expect("a cluster").specs.len());
 }
 
-fn put(facts: &mut Facts, known: &mut BTreeSet<Arc<PodSpec>>, object: serde_json::Value) {
+fn put(facts: &mut Facts, shared: &mut Shared, object: serde_json::Value) {
     let pod = map::pod(object, map::Release::NEWEST).expect("it can be read").expect("it runs");
-    let spec = known.get(&pod.spec).cloned().unwrap_or_else(|| {
-        known.insert(pod.spec.clone());
-        pod.spec.clone()
-    });
-    let key = (pod.spec.namespace.clone(), pod.name.clone());
-    facts.pods.good.insert(key, Arc::new(map::PodFacts { spec, ..pod }));
+    let pod = shared.pod(pod);
+    facts.pods.good.insert((pod.spec.namespace.clone(), pod.name.clone()), Arc::new(pod));
 }
 
 /// Processor time of this thread for each of several runs, in milliseconds.

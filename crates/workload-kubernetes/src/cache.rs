@@ -1,12 +1,9 @@
 //! What is known of the cluster, kept up by the watches (`watch`), read by everybody.
 
-use crate::map::{Facts, NodeFacts, PodFacts, Release};
-use crate::now;
-use ostler_model::kube::PodSpec;
-use ostler_model::{FailureClass, NodeId, Timestamp};
+use crate::map::{Facts, NodeFacts, PodFacts, Release, Shared};
+use ostler_model::{FailureClass, NodeId};
 use ostler_workload::{Door, WorkloadError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -15,15 +12,12 @@ use tokio::sync::Notify;
 const WELL_AFTER: Duration = Duration::from_secs(12);
 /// What must be known beside all kinds before a look answers.
 const RELEASE: &str = "the API server's version";
-/// Specs that nobody has any more are looked for whenever so many new ones have come.
-const SWEEP_MIN: usize = 1024;
 
 /// Shared by the watches and the workload.
 #[derive(Debug)]
 pub(crate) struct Cache {
     state: Mutex<State>,
-    specs: Mutex<Specs>,
-    version: AtomicI64,
+    shared: Mutex<Shared>,
     /// By whose rules objects are read.
     release: tokio::sync::watch::Sender<Release>,
     /// The API server's silence for which a look still answers.
@@ -40,12 +34,14 @@ pub(crate) struct Cache {
 
 #[derive(Debug)]
 struct State {
-    facts: Facts,
+    /// A look has them for as long as it takes; what changes meanwhile, changes in a copy.
+    facts: Arc<Facts>,
+    /// Rises with every change that matters.
+    version: i64,
     /// Kinds whose first list is not complete.
     waiting: BTreeSet<&'static str>,
     troubles: BTreeMap<&'static str, Trouble>,
     heard: Instant,
-    idle_since: BTreeMap<NodeId, Timestamp>,
     session: String,
 }
 
@@ -57,27 +53,19 @@ struct Trouble {
     error: WorkloadError,
 }
 
-/// Specs, each once in memory.
-#[derive(Debug, Default)]
-struct Specs {
-    all: BTreeSet<Arc<PodSpec>>,
-    sweep_at: usize,
-}
-
 impl Cache {
     pub(crate) fn new(kinds: impl IntoIterator<Item = &'static str>, outage: Duration) -> Self {
         let state = State {
-            facts: Facts::default(),
+            facts: Arc::default(),
+            version: 0,
             waiting: kinds.into_iter().chain([RELEASE]).collect(),
             troubles: BTreeMap::new(),
             heard: Instant::now(),
-            idle_since: BTreeMap::new(),
             session: String::new(),
         };
         Self {
             state: Mutex::new(state),
-            specs: Mutex::default(),
-            version: AtomicI64::new(0),
+            shared: Mutex::default(),
             release: tokio::sync::watch::Sender::new(Release::NEWEST),
             outage,
             changed: Notify::new(),
@@ -93,25 +81,18 @@ impl Cache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same spec as one that is known already, if there is one.
-    pub(crate) fn shared_spec(&self, spec: Arc<PodSpec>) -> Arc<PodSpec> {
-        let mut specs = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = specs.all.get(&spec) {
-            return known.clone();
-        }
-        if specs.all.len() >= specs.sweep_at {
-            specs.all.retain(|spec| Arc::strong_count(spec) > 1);
-            specs.sweep_at = (specs.all.len() * 2).max(SWEEP_MIN);
-        }
-        specs.all.insert(spec.clone());
-        spec
+    /// The pod, made of things that are known already as far as they are.
+    pub(crate) fn shared(&self, pod: PodFacts) -> PodFacts {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner).pod(pod)
     }
 
     /// Changes the facts; says whether anything that matters is other than before.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Facts) -> bool) {
-        let changed = change(&mut self.lock().facts);
+        let mut state = self.lock();
+        let changed = change(Arc::make_mut(&mut state.facts));
+        state.version += i64::from(changed);
+        drop(state);
         if changed {
-            self.version.fetch_add(1, Ordering::Relaxed);
             self.changed.notify_one();
             self.for_evictor.notify_one();
         }
@@ -174,7 +155,7 @@ impl Cache {
     }
 
     /// All facts, once every kind has been listed; an error if the API server has been away for too long.
-    pub(crate) async fn facts(&self) -> Result<(Facts, BTreeMap<NodeId, Timestamp>), WorkloadError> {
+    pub(crate) async fn known(&self) -> Result<Known, WorkloadError> {
         loop {
             let news = self.synced.notified();
             tokio::pin!(news);
@@ -183,7 +164,11 @@ impl Cache {
                 let state = self.lock();
                 self.trouble(&state)?;
                 if state.waiting.is_empty() {
-                    return Ok((state.facts.clone(), state.idle_since.clone()));
+                    return Ok(Known {
+                        facts: state.facts.clone(),
+                        version: state.version,
+                        session: state.session.clone(),
+                    });
                 }
             }
             // Silence is no news: it is looked for again.
@@ -212,25 +197,9 @@ impl Cache {
         Ok(())
     }
 
-    /// Which nodes are idle now; what is told of when counts from the first time.
-    pub(crate) fn idle(&self, idle: &BTreeSet<NodeId>) {
-        let at = now();
-        let since = &mut self.lock().idle_since;
-        since.retain(|node, _| idle.contains(node));
-        for node in idle {
-            if !since.contains_key(node) {
-                since.insert(node.clone(), at);
-            }
-        }
-    }
-
     /// Rises with every change that matters.
     pub(crate) fn version(&self) -> i64 {
-        self.version.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn session(&self) -> String {
-        self.lock().session.clone()
+        self.lock().version
     }
 
     /// What CapacityBuffers are to be like.
@@ -267,6 +236,14 @@ impl Cache {
         }
         drains.into_values().collect()
     }
+}
+
+/// All that is known at one moment.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub(crate) facts: Arc<Facts>,
+    pub(crate) version: i64,
+    pub(crate) session: String,
 }
 
 /// A node that is to be emptied.

@@ -27,7 +27,7 @@ const NODES_AT_ONCE: usize = 20;
 const CALLS_AT_ONCE: usize = 32;
 /// Between two looks while something is being emptied; times and budgets change without a word.
 const TICK: Duration = Duration::from_millis(500);
-/// Changes of the cluster are looked at no more often.
+/// Between two looks at the cluster at the least.
 const BREATH: Duration = Duration::from_millis(100);
 const RETRY_MIN: Duration = Duration::from_secs(1);
 const RETRY_MAX: Duration = Duration::from_secs(10);
@@ -71,9 +71,14 @@ pub(crate) async fn run(client: Client, cache: Arc<Cache>, events: Events, rules
         let busy = evictor.tick();
         let pause = if busy { TICK } else { Duration::from_secs(60) };
         tokio::select! {
-            () = evictor.cache.for_evictor.notified() => tokio::time::sleep(BREATH).await,
+            () = evictor.cache.for_evictor.notified() => {}
             Some(Ok(done)) = evictor.calls.join_next() => evictor.note(done),
             () = tokio::time::sleep(pause) => {}
+        }
+        // A look goes over all pods: what happens together is seen together.
+        tokio::time::sleep(BREATH).await;
+        while let Some(Ok(done)) = evictor.calls.try_join_next() {
+            evictor.note(done);
         }
     }
 }

@@ -4,11 +4,12 @@ use crate::cache::Cache;
 use crate::client::{client, found};
 use crate::config::Config;
 use crate::drain::Drains;
+use crate::look::Looks;
 use crate::publish::Publisher;
-use crate::{evict, map, now, watch};
+use crate::{evict, watch};
 use async_trait::async_trait;
 use kube::Client;
-use ostler_model::{FailureClass, NodeId, NodeStatus, WorkloadState};
+use ostler_model::{FailureClass, NodeId, WorkloadState};
 use ostler_workload::{Capabilities, Door, DrainAnswer, DrainRequest, Published, Workload, WorkloadError};
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 /// A Kubernetes cluster, through its API server. Dropping it ends its tasks.
 pub struct KubernetesWorkload {
     cache: Arc<Cache>,
+    looks: Looks,
     drains: Drains,
     publisher: Publisher,
     _tasks: watch::Tasks,
@@ -55,7 +57,7 @@ impl KubernetesWorkload {
             tasks.spawn(evict::run(client.clone(), cache.clone(), publisher.events(), config.rules));
         }
         let drains = Drains::new(client, cache.clone(), &config);
-        Self { cache, drains, publisher, _tasks: tasks }
+        Self { cache, looks: Looks::default(), drains, publisher, _tasks: tasks }
     }
 }
 
@@ -66,18 +68,7 @@ impl Workload for KubernetesWorkload {
     }
 
     async fn observe(&self) -> Result<WorkloadState, WorkloadError> {
-        // First: what changes from here on raises it once more, so no change hides behind a version that was seen.
-        let version = self.cache.version();
-        let (facts, idle_since) = self.cache.facts().await?;
-        // With many pods this takes long enough to be in the way of others.
-        let joined =
-            tokio::task::spawn_blocking(move || map::workload_state(&facts, &idle_since, now())).await;
-        let state = joined.map_err(|_| {
-            WorkloadError::new(FailureClass::Permanent, "kubernetes.panic", "joining what was seen panicked")
-        })?;
-        let idle = state.nodes.iter().filter(|node| node.status == NodeStatus::Idle);
-        self.cache.idle(&idle.map(|node| node.id.clone()).collect());
-        Ok(WorkloadState { version, session: self.cache.session(), ..state })
+        self.looks.look(&self.cache).await
     }
 
     async fn drain(&self, node: &NodeId, request: &DrainRequest) -> Result<DrainAnswer, WorkloadError> {

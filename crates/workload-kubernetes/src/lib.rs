@@ -1,7 +1,7 @@
 //! The nodes and pods of a Kubernetes cluster as a workload: a client of its API server.
 //!
 //! [`KubernetesWorkload`] keeps the contract of [`ostler_workload::Workload`]. `watch` keeps a `cache` of
-//! what is known, [`map`] translates, and foreign types stop there; `drain` and `evict` let nodes go,
+//! what is known, [`map`] translates, and foreign types stop there; `look` answers; `drain` and `evict` let nodes go,
 //! `publish` tells what is planned, [`lease`] makes one of several Ostlers the leader. What it may do in
 //! the cluster is in `deploy/rbac.yaml`.
 
@@ -13,6 +13,7 @@ mod error;
 mod evict;
 mod kubernetes;
 pub mod lease;
+mod look;
 pub mod map;
 mod object;
 mod publish;

@@ -4,7 +4,7 @@
 use crate::cache::Cache;
 use crate::config::Config;
 use crate::error::{explain, reason, status};
-use crate::map::{self, Facts, Key, Named, Release};
+use crate::map::{self, Facts, Key, Named, Odd, Release};
 use crate::object::{self, Kind, Object};
 
 use kube::Client;
@@ -70,11 +70,8 @@ struct Follow<T> {
 /// Starts all watches.
 pub(crate) fn start(client: &Client, cache: &Arc<Cache>, config: &Config) -> Tasks {
     let mut tasks = Tasks::new();
-    let specs = cache.clone();
-    let pod = move |object, release| {
-        let facts = map::pod(object, release)?;
-        Ok(facts.map(|pod| map::PodFacts { spec: specs.shared_spec(pod.spec.clone()), ..pod }))
-    };
+    let shared = cache.clone();
+    let pod = move |object, release| Ok(map::pod(object, release)?.map(|pod| shared.shared(pod)));
     let mut follow = Starter { client, cache, tasks: &mut tasks };
     follow.start(object::PODS, pod, |facts| &mut facts.pods);
     follow.start(object::NODES, |object, _| map::node(object).map(Some), |facts| &mut facts.nodes);
@@ -168,14 +165,17 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
             Event::Init => *listed = Named::default(),
             Event::InitApply(object) => {
                 let (key, read) = self.read(object, release);
-                set(listed, key, read);
+                listed.set(key, read);
             }
             Event::InitDone => {
                 let new = std::mem::take(listed);
                 cache.change(|facts| {
                     let known = (self.field)(facts);
-                    let changed = known.good != new.good || known.bad != new.bad;
-                    *known = new;
+                    let changed = *known != new;
+                    // What is the same stays the same in memory.
+                    if changed {
+                        *known = new;
+                    }
                     changed
                 });
                 let by_release = BY_RELEASE.contains(&self.kind.name);
@@ -184,12 +184,12 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
             }
             Event::Apply(object) => {
                 let (key, read) = self.read(object, release);
-                cache.change(|facts| set((self.field)(facts), key, read));
+                cache.change(|facts| (self.field)(facts).set(key, read));
                 self.told(cache);
             }
             Event::Delete(object) => {
                 let key = object.key();
-                cache.change(|facts| set((self.field)(facts), key, Ok(None)));
+                cache.change(|facts| (self.field)(facts).set(key, Ok(None)));
                 self.told(cache);
             }
         }
@@ -201,11 +201,10 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
         }
     }
 
-    #[allow(clippy::type_complexity, reason = "a private helper's answer")]
-    fn read(&self, object: Object, release: Release) -> (Key, Result<Option<T>, (String, Option<NodeId>)>) {
+    fn read(&self, object: Object, release: Release) -> (Key, Result<Option<T>, Odd>) {
         let key = object.key();
         let on = object.text("/spec/nodeName").filter(|name| !name.is_empty()).map(NodeId::from);
-        (key, (self.read)(object.value, release).map_err(|why| (why, on)))
+        (key, (self.read)(object.value, release).map_err(|why| (why.into(), on)))
     }
 
     /// Notes what went wrong; `true` if the kind is not there any more.
@@ -231,33 +230,6 @@ impl<T: PartialEq + Send + Sync + 'static> Follow<T> {
         tracing::debug!(kind = self.kind.name, %error, "a watch failed; trying again");
         cache.failed(self.kind.name, error);
         false
-    }
-}
-
-/// Puts what was read in its place; is anything other than before?
-fn set<T: PartialEq>(
-    named: &mut Named<T>,
-    key: Key,
-    read: Result<Option<T>, (String, Option<NodeId>)>,
-) -> bool {
-    match read {
-        Ok(Some(facts)) => {
-            let odd = named.bad.remove(&key).is_some();
-            if named.good.get(&key).is_some_and(|known| **known == facts) {
-                return odd;
-            }
-            named.good.insert(key, Arc::new(facts));
-            true
-        }
-        Ok(None) => {
-            let good = named.good.remove(&key).is_some();
-            named.bad.remove(&key).is_some() || good
-        }
-        Err((why, on)) => {
-            let good = named.good.remove(&key).is_some();
-            let odd = (Arc::from(why), on);
-            named.bad.insert(key, odd.clone()).as_ref() != Some(&odd) || good
-        }
     }
 }
 

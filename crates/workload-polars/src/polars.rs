@@ -43,7 +43,7 @@ impl Workload for PolarsWorkload {
     }
 
     async fn observe(&self) -> Result<WorkloadState, WorkloadError> {
-        Ok(WorkloadState { nodes: self.machines.ready().await, ..WorkloadState::default() })
+        Ok(WorkloadState { nodes: self.machines.ready().await.into(), ..WorkloadState::default() })
     }
 
     /// The scheduler has said which workers may go before it asked for fewer: there is nobody to ask.

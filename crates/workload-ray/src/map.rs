@@ -29,7 +29,7 @@ pub fn workload_state(state: ray::ClusterResourceState) -> WorkloadState {
     WorkloadState {
         version: state.cluster_resource_state_version,
         session: state.cluster_session_name,
-        nodes,
+        nodes: nodes.into(),
         demand: Demand { tasks: merged(tasks), gangs, floors },
         cluster: None,
         skipped: bounded(skipped),

@@ -18,7 +18,7 @@ fn check(state: ClusterResourceState, expected: Expect) {
 /// A state as a person would write it down.
 fn text(state: &WorkloadState) -> String {
     let mut out = String::new();
-    for n in &state.nodes {
+    for n in state.nodes.iter() {
         let (id, cloud) = (&n.id.as_str()[..4], n.cloud.as_ref().map_or("-", |c| c.as_str()));
         let pool = n.pool.as_ref().map_or("-", |p| p.as_str());
         let head = if n.head { " head" } else { "" };

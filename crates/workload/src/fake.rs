@@ -41,7 +41,7 @@ impl FakeWorkload {
 
 impl Inner {
     fn drain(&mut self, node: &NodeId, request: &DrainRequest) -> DrainAnswer {
-        let Some(node) = self.state.nodes.iter_mut().find(|n| n.id == *node) else {
+        let Some(node) = Arc::make_mut(&mut self.state.nodes).iter_mut().find(|n| n.id == *node) else {
             return DrainAnswer::Accepted;
         };
         match (request.cause, node.status) {
@@ -75,7 +75,9 @@ impl Workload for FakeWorkload {
     }
     async fn undrain(&self, node: &NodeId) -> Result<(), WorkloadError> {
         let mut inner = self.reach()?;
-        for node in inner.state.nodes.iter_mut().filter(|n| n.id == *node && n.status == NodeStatus::Draining)
+        for node in Arc::make_mut(&mut inner.state.nodes)
+            .iter_mut()
+            .filter(|n| n.id == *node && n.status == NodeStatus::Draining)
         {
             node.status = NodeStatus::Running;
         }

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use ostler_model::{FailureClass, Labels, Millis, Node, NodeId, NodeStatus, Resources};
 use ostler_workload::conformance::{self, Subject};
 use ostler_workload::{Workload, WorkloadError, fake::FakeWorkload};
+use std::sync::Arc;
 
 struct Fake(FakeWorkload);
 
@@ -12,7 +13,7 @@ impl Fake {
         let id = NodeId::from(id);
         let mut inner = self.0.lock();
         if !inner.state.nodes.iter().any(|n| n.id == id) {
-            inner.state.nodes.push(Node {
+            Arc::make_mut(&mut inner.state.nodes).push(Node {
                 id: id.clone(),
                 cloud: None,
                 pool: None,

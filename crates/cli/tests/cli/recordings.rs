@@ -59,7 +59,7 @@ fn snapshot(tasks: &[(&[(&str, i64)], u64)]) -> Snapshot {
     let state = WorkloadState {
         version: 1,
         session: "s1".to_owned(),
-        nodes: vec![head()],
+        nodes: vec![head()].into(),
         demand: Demand { tasks: tasks.iter().map(task).collect(), ..Demand::default() },
         ..WorkloadState::default()
     };

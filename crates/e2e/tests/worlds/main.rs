@@ -226,7 +226,7 @@ impl Story<'_> {
                 pool.node("")
             );
         }
-        for node in &look.nodes {
+        for node in look.nodes.iter() {
             let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
             let cordoned = node.spec.as_ref().and_then(|spec| spec.unschedulable);
             let taints = serde_json::to_string(&taints).unwrap_or_default();

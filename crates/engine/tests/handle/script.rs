@@ -82,7 +82,8 @@ impl Loop {
         let demand = Demand { tasks: waiting.into_iter().collect(), ..Demand::default() };
         let mut all = vec![node("head", None, NodeStatus::Running)];
         all.extend(nodes);
-        let state = WorkloadState { session: "s".into(), nodes: all, demand, ..WorkloadState::default() };
+        let state =
+            WorkloadState { session: "s".into(), nodes: all.into(), demand, ..WorkloadState::default() };
         self.seen(workload, Ok(state), &format!("{tasks} tasks wait in {workload}"));
     }
 

@@ -10,6 +10,7 @@ mod world;
 use expect_test::Expect;
 use ostler_model::Scoring;
 use ostler_planner::{Plan, Snapshot, plan};
+use std::sync::Arc;
 
 /// Plans one snapshot.
 pub(crate) fn check(text: &str, expect: Expect) {
@@ -89,7 +90,7 @@ fn shuffled(snapshot: &Snapshot, seed: u64) -> Snapshot {
         look.result.iter_mut().for_each(|machines| shuffle(machines, &mut draw));
     }
     if let Some(Ok(state)) = snapshot.state.as_mut().map(|look| &mut look.result) {
-        shuffle(&mut state.nodes, &mut draw);
+        shuffle(Arc::make_mut(&mut state.nodes).as_mut_slice(), &mut draw);
         if snapshot.policy.scoring == Scoring::Ray {
             shuffle(&mut state.demand.tasks, &mut draw);
             shuffle(&mut state.demand.gangs, &mut draw);

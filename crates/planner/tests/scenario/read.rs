@@ -31,6 +31,7 @@ use ostler_model::{
     WorkloadState,
 };
 use ostler_planner::{Memory, Refusal, Snapshot};
+use std::sync::Arc;
 
 /// The moment of every scenario.
 pub(crate) const NOW: Timestamp = Timestamp(100_000_000);
@@ -144,22 +145,22 @@ impl Builder {
             "policy" => self.policy(words),
             "timeouts" => self.timeouts(words),
             "pool" => self.pool(words),
-            "no" => self.state.nodes.retain(|node| !node.head),
+            "no" => Arc::make_mut(&mut self.state.nodes).retain(|node| !node.head),
             "head" | "head2" => {
                 if verb == "head" {
-                    self.state.nodes.retain(|node| !node.head);
+                    Arc::make_mut(&mut self.state.nodes).retain(|node| !node.head);
                 }
                 let pool = words.get("pool").unwrap_or("head");
                 let mut node = node(verb, Some(pool), None, words);
                 node.head = true;
-                self.state.nodes.push(node);
+                Arc::make_mut(&mut self.state.nodes).push(node);
             }
             "inst" => self.inst(words),
             "node" => {
                 let pool = Some(words.at(1)).filter(|pool| *pool != "-");
                 let mut node = node(words.at(0), pool, words.get("cloud"), words);
                 self.size(&mut node, words);
-                self.state.nodes.push(node);
+                Arc::make_mut(&mut self.state.nodes).push(node);
             }
             "machine" => self.machine(words.at(0), words.at(1), words),
             "listing" => self.listing(words),
@@ -184,7 +185,7 @@ impl Builder {
         let policy = &mut self.snapshot.policy;
         if words.has("target") {
             (policy.scoring, policy.head_pool) = (Scoring::Target, None);
-            self.state.nodes.retain(|node| !node.head);
+            Arc::make_mut(&mut self.state.nodes).retain(|node| !node.head);
         }
         policy.blind_pools.extend(words.get("blind").map(PoolId::from));
         if words.has("ray-exact") {
@@ -291,7 +292,7 @@ impl Builder {
                 node.status = NodeStatus::Draining;
             }
             self.size(&mut node, words);
-            self.state.nodes.push(node);
+            Arc::make_mut(&mut self.state.nodes).push(node);
         }
         self.snapshot.instances.push(record);
     }

@@ -3,6 +3,7 @@
 use ostler_lifecycle::{Act, Instance, due_effect};
 use ostler_model::{CloudInstance, CloudPhase, Millis, Node, NodeKind, NodeStatus, Timestamp, WorkloadState};
 use ostler_planner::{Plan, Snapshot};
+use std::sync::Arc;
 
 /// How far apart rounds are.
 const ROUND: Millis = Millis::secs(5);
@@ -42,7 +43,7 @@ pub(crate) fn go_on(snapshot: &mut Snapshot, plan: &Plan) {
 }
 
 fn join(state: &mut WorkloadState, instances: &[Instance], pools: &[ostler_model::Pool]) {
-    for node in &mut state.nodes {
+    for node in Arc::make_mut(&mut state.nodes) {
         if node.status == NodeStatus::Draining {
             node.status = NodeStatus::Dead;
         }
@@ -56,7 +57,7 @@ fn join(state: &mut WorkloadState, instances: &[Instance], pools: &[ostler_model
         else {
             continue;
         };
-        state.nodes.push(Node {
+        Arc::make_mut(&mut state.nodes).push(Node {
             id: format!("n-{}", instance.id()).into(),
             cloud: Some(cloud.clone()),
             pool: Some(pool.id.clone()),
@@ -94,13 +95,13 @@ fn done(snapshot: &mut Snapshot, instance: &Instance, act: Act, now: Timestamp) 
         Act::Install { .. } => {}
         Act::Drain { node: id, .. } => {
             if let Some(Ok(state)) = snapshot.state.as_mut().map(|look| &mut look.result) {
-                let drained = state.nodes.iter_mut().find(|node| node.id == id);
+                let drained = Arc::make_mut(&mut state.nodes).iter_mut().find(|node| node.id == id);
                 drained.into_iter().for_each(|node| node.status = NodeStatus::Draining);
             }
         }
         Act::Undrain { node: id } => {
             if let Some(Ok(state)) = snapshot.state.as_mut().map(|look| &mut look.result) {
-                let back = state.nodes.iter_mut().find(|node| node.id == id);
+                let back = Arc::make_mut(&mut state.nodes).iter_mut().find(|node| node.id == id);
                 back.into_iter().for_each(|node| node.status = NodeStatus::Running);
             }
         }

@@ -212,7 +212,7 @@ impl VirtualCluster {
         }
         cluster.nodes.extend(self.foreign.iter().cloned());
         self.write_pods(&mut cluster);
-        WorkloadState { nodes, cluster: Some(Arc::new(cluster)), ..WorkloadState::default() }
+        WorkloadState { nodes: nodes.into(), cluster: Some(Arc::new(cluster)), ..WorkloadState::default() }
     }
 
     fn status(&self, now: Timestamp, node: &KubeNode) -> NodeStatus {

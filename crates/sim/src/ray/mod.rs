@@ -267,7 +267,7 @@ impl VirtualRay {
         Ok(WorkloadState {
             version: self.version,
             session: format!("session-{}", self.session),
-            nodes,
+            nodes: nodes.into(),
             demand: work::demand(&self.work, now - self.habits.shows_in),
             skipped,
             cluster: None,

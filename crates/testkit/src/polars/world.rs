@@ -361,8 +361,8 @@ impl World {
         let result = if self.is_out() { Err(failure(FailureClass::Transient)) } else { Ok(listed) };
         self.tell(Input::Listed { provider: provider(), look: Observed { at, result } });
         let ready = self.machines.iter().filter(|(_, m)| m.registered && m.ends_at.is_none());
-        let nodes = ready.map(|(id, machine)| node(id, machine)).collect();
-        let state = WorkloadState { nodes, ..WorkloadState::default() };
+        let nodes: Vec<_> = ready.map(|(id, machine)| node(id, machine)).collect();
+        let state = WorkloadState { nodes: nodes.into(), ..WorkloadState::default() };
         self.tell(Input::Observed { workload: workload(), look: Observed { at, result: Ok(state) } });
     }
 

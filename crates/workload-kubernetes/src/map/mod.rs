@@ -2,10 +2,12 @@
 //! nobody else.
 //!
 //! Two steps: each object is read once, when it changes, into the few facts that are needed (`pod`, `node`,
-//! `volume`, `policy`); a look joins the facts of all of them (`cluster`).
+//! `volume`, `policy`; `facts` holds them); a look joins the facts of all of them (`join`, `specs`, `load`).
 
 mod affinity;
-mod cluster;
+mod facts;
+mod join;
+mod load;
 mod names;
 mod node;
 mod pod;
@@ -14,9 +16,12 @@ pub(crate) mod quantity;
 mod release;
 mod requests;
 mod selector;
+mod shared;
+mod specs;
 mod volume;
 
-pub use cluster::{Facts, Key, Named, workload_state};
+pub use facts::{Facts, Key, Named, Odd};
+pub use join::{Joiner, workload_state};
 pub use names::*;
 pub use node::{NodeFacts, node};
 pub use pod::{Claim, PodFacts, pod};
@@ -25,6 +30,7 @@ pub use policy::{
     scalable, template,
 };
 pub use release::Release;
+pub use shared::Shared;
 pub use volume::{
     ClaimFacts, ClassFacts, CsiFacts, VolumeFacts, class, csi_node, persistent_volume, volume_claim,
 };

@@ -1,5 +1,6 @@
 //! Objects as they are in clusters, in; what is made of them, out.
 
+mod joins;
 mod nodes;
 mod pods;
 mod things;
@@ -59,14 +60,27 @@ impl Facts {
             other => panic!("no kind {other:?}"),
         }
     }
+
+    fn remove(&mut self, kind: &str, key: Key) {
+        match kind {
+            "Pod" => keep(&mut self.pods, key, Ok(None), None),
+            "Node" => keep(&mut self.nodes, key, Ok(None), None),
+            "CSINode" => keep(&mut self.csi_nodes, key, Ok(None), None),
+            "PodDisruptionBudget" => keep(&mut self.budgets, key, Ok(None), None),
+            "PersistentVolumeClaim" => keep(&mut self.claims, key, Ok(None), None),
+            "PersistentVolume" => keep(&mut self.volumes, key, Ok(None), None),
+            "StorageClass" => keep(&mut self.classes, key, Ok(None), None),
+            "DaemonSet" => keep(&mut self.daemons, key, Ok(None), None),
+            "Namespace" => keep(&mut self.namespaces, key, Ok(None), None),
+            "CapacityBuffer" => keep(&mut self.buffers, key, Ok(None), None),
+            "PodTemplate" => keep(&mut self.templates, key, Ok(None), None),
+            other => panic!("no kind {other:?}"),
+        }
+    }
 }
 
-fn keep<T>(named: &mut Named<T>, key: Key, read: Result<Option<T>, String>, on: Option<NodeId>) {
-    match read {
-        Ok(Some(facts)) => drop(named.good.insert(key, facts.into())),
-        Ok(None) => {}
-        Err(why) => drop(named.bad.insert(key, (why.into(), on))),
-    }
+fn keep<T: PartialEq>(named: &mut Named<T>, key: Key, read: Result<Option<T>, String>, on: Option<NodeId>) {
+    named.set(key, read.map_err(|why| (why.into(), on)));
 }
 
 /// Everything that is not nothing, a line for each thing.
