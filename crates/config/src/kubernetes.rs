@@ -16,7 +16,7 @@ use ostler_model::kube::{
 use ostler_model::{
     Labels, Millis, Policy, Pool, PoolId, Price, Quantity, Resources, Scoring, Timeouts, WorkloadId,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Pods that a node takes if nothing is said: the kubelet's own default.
@@ -97,7 +97,7 @@ fn pool_of(
     }
     let mut labels: Labels = section.need("labels");
     labels.extend(own.need::<Labels>("labels"));
-    let pool = Pool {
+    let mut pool = Pool {
         id,
         workload: workload.clone(),
         provider,
@@ -113,9 +113,23 @@ fn pool_of(
     };
     let mut template = from("template").json("template");
     if simulated {
+        pool.launch_hash = simulated_hash(&pool, &template);
         with_taints(&mut template, pool.node.as_deref());
     }
     PoolConfig { pool, template }
+}
+
+/// What a simulated node is made of. Of other providers the machine is theirs, and so is what it is made of.
+fn simulated_hash(pool: &Pool, template: &serde_json::Value) -> String {
+    let taints = pool.node.iter().flat_map(|node| &node.taints).map(ToString::to_string);
+    let amounts = pool.resources.iter().map(|(name, amount)| (name.to_string(), amount.to_string()));
+    launch_hash(&serde_json::json!({
+        "template": template,
+        "labels": pool.labels,
+        "taints": taints.collect::<BTreeSet<_>>(),
+        "resources": amounts.collect::<BTreeMap<_, _>>(),
+        "instance_type": pool.instance_type,
+    }))
 }
 
 /// A simulated node is made with the taints of its pool.

@@ -134,7 +134,7 @@ pub(crate) const KUBERNETES: Table = Table {
             name: "replace_outdated",
             kind: Flag,
             default: Is("false"),
-            doc: "Drain nodes that were made from an older configuration of their pool.",
+            doc: "Drain nodes that were made from an older configuration of their pool: of simulated ones other labels, taints, resources, `instance_type` or `template`. What machines of `externalgrpc` are made of is the other side's to know; only another `template` of an offering makes them older.",
         },
         Knob {
             name: "pools",

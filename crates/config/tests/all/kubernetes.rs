@@ -214,3 +214,47 @@ providers:
         2 errors"#]],
     );
 }
+
+/// Of simulated nodes all that they are made of, of an offering its own; of other providers' machines nothing.
+#[test]
+fn the_launch_hash_follows_what_a_node_is_made_of() {
+    let hashes = |text: &str| -> Vec<String> {
+        let configuration = general(text).unwrap_or_else(|mistakes| panic!("{mistakes}")).configuration;
+        configuration.workloads[0].pools.iter().map(|pool| pool.pool.launch_hash.clone()).collect()
+    };
+    let text = |pool: &str, offering: &str, provider: &str| {
+        format!(
+            "workloads: {{prod: {{kind: kubernetes, pools: {{
+               p: {{provider: x, max: 9, resources: {{cpu: 4}}, labels: {{a: b}}, taints: ['a=b:NoSchedule']{pool}}},
+               g: {{provider: x, max: 9, labels: {{a: b}}, offerings: {{s: {{resources: {{cpu: 2}}{offering}}}, l: {{}}}}}}
+             }}}}}}
+providers: {{x: {{{provider}}}}}
+"
+        )
+    };
+    let kwok = "type: kwok";
+    let first = hashes(&text("", "", kwok));
+    for (same, with) in [("max: 9", "max: 8"), ("max: 9", "min: 1, max: 9, price: 7, priority: 3")] {
+        assert_eq!(hashes(&text("", "", kwok).replace(same, with)), first, "{with}");
+    }
+    let headroom = ", headroom: {count: 1, shape: {cpu: 1}}";
+    assert_eq!(hashes(&text(headroom, "", kwok)), first);
+    for (what, with) in [("cpu: 4", "cpu: 8"), ("NoSchedule", "NoExecute"), ("['a=b:NoSchedule']", "[]")] {
+        let changed = hashes(&text("", "", kwok).replace(what, with));
+        assert_ne!(changed[0], first[0], "{with}");
+        assert_eq!(changed[1..], first[1..], "{with}");
+    }
+    for more in [", instance_type: big", ", template: {boot: 2s}"] {
+        let changed = hashes(&text(more, "", kwok));
+        assert!(changed[0] != first[0] && changed[1..] == first[1..], "{more}");
+        let changed = hashes(&text("", more, kwok));
+        assert!(changed[0] == first[0] && changed[1] != first[1] && changed[2] == first[2], "{more}");
+    }
+    let changed = hashes(&text("", "", kwok).replace("labels: {a: b}", "labels: {a: c}"));
+    assert!(changed.iter().zip(&first).all(|(new, old)| new != old));
+    let changed = hashes(&text("", "", kwok).replace("cpu: 2", "cpu: 3"));
+    assert!(changed[0] == first[0] && changed[1] != first[1] && changed[2] == first[2]);
+    let external = "type: externalgrpc, address: 'localhost:1'";
+    let first = hashes(&text("", "", external));
+    assert_eq!(hashes(&text("", "", external).replace("cpu: 4", "cpu: 8").replace("a: b", "a: c")), first);
+}
