@@ -234,6 +234,11 @@ impl<'a> Draft<'a> {
         self.looked_at(pool).is_some()
     }
 
+    /// Is the pool configured, or listed by a provider that is? If neither, its provider has left with it.
+    pub(crate) fn has_provider(&self, pool: &PoolId) -> bool {
+        self.looks.pools.contains_key(pool) || self.looks.removed.contains_key(pool)
+    }
+
     /// Providers of the workload's pools, each once, in order of name.
     pub(crate) fn providers(&self) -> BTreeSet<&'a ProviderId> {
         self.snapshot.pools.iter().map(|pool| &pool.provider).collect()

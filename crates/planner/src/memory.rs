@@ -4,7 +4,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use ostler_model::{
-    Failure, InstanceId, Labels, Millis, NodeId, Policy, PoolId, Resources, Target, Timestamp,
+    Failure, InstanceId, Labels, Millis, NodeId, Policy, Pool, PoolId, Resources, Target, Timestamp,
 };
 use ostler_packing::kube::problem::Turn;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,9 @@ pub struct KubeMemory {
     pub drain_failed: BTreeMap<NodeId, Timestamp>,
     /// What nodes of a pool turned out to be like.
     pub learned: BTreeMap<PoolId, Learned>,
+    /// Pools that have machines, as they were configured last: these outlive their pool's place in the configuration.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pools: BTreeMap<PoolId, Pool>,
     /// Replacements under way.
     pub replacing: Vec<Replacing>,
     /// Where plans begin that have more nodes than they can look at.
@@ -65,10 +68,16 @@ pub struct TakenTurn {
 /// What nodes of a pool turned out to be like.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Learned {
-    /// The least of what they let pods use.
+    /// What they usually let pods use.
     pub allocatable: Resources,
     /// Labels that all of them have, beside their own names.
     pub labels: Labels,
+    /// How they were made.
+    #[serde(default)]
+    pub launch_hash: String,
+    /// What was declared of them.
+    #[serde(default)]
+    pub declared: Resources,
 }
 
 /// Machines launched in the place of others, which go once these are up.

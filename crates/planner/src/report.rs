@@ -23,7 +23,7 @@ pub struct Report {
     pub at: Timestamp,
     /// Why nothing is decided for the workload, if nothing is.
     pub hold: Option<HoldReason>,
-    /// Its pools, in the order of the configuration.
+    /// Its pools, in the order of the configuration; then those that have left it and still have nodes.
     pub pools: Vec<PoolReport>,
     /// Its records that are not final, oldest first.
     pub instances: Vec<InstanceReport>,
@@ -191,7 +191,7 @@ impl Report {
 }
 
 impl PoolReport {
-    fn new(pool: &Pool) -> Self {
+    pub(crate) fn new(pool: &Pool) -> Self {
         Self {
             pool: pool.id.clone(),
             resources: pool.resources.clone(),

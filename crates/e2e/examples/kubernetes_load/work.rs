@@ -264,5 +264,6 @@ fn option(pool: &Pool, size: Size) -> PoolOption {
         group_max: None,
         closed: false,
         doubtful: false,
+        gone: false,
     }
 }

@@ -97,6 +97,7 @@ fn option(pool: &crate::random::Pool) -> PoolOption {
         group_max: pool.group_max,
         closed: false,
         doubtful: false,
+        gone: false,
     }
 }
 

@@ -67,6 +67,8 @@ pub struct PoolOption {
     pub closed: bool,
     /// Its machines did not come up of late: taken after every other pool that would do.
     pub doubtful: bool,
+    /// It has left the configuration: all that it has goes, and nothing of it comes.
+    pub gone: bool,
 }
 
 /// A node, or a machine that will be one.
@@ -177,6 +179,8 @@ pub enum RemovalCause {
     MaxTotal,
     /// Made in a way that the configuration no longer asks for.
     Outdated,
+    /// Its pool is not configured any more.
+    PoolGone,
     /// On its way, and nothing needs it any longer.
     Unneeded,
 }
@@ -233,6 +237,13 @@ pub enum Keep {
     },
     /// A pod on it has no place elsewhere.
     NoPlace {
+        /// The pod.
+        pod: Arc<str>,
+    },
+    /// It is due to go, and a pod on it has no place elsewhere.
+    Due {
+        /// Why it is to go.
+        cause: RemovalCause,
         /// The pod.
         pod: Arc<str>,
     },

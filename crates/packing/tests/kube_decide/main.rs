@@ -2,6 +2,7 @@
 
 mod apply;
 mod brute;
+mod due;
 mod grow;
 mod laws;
 mod random;

@@ -158,6 +158,7 @@ fn pools(dice: &mut Dice, lines: &mut Vec<String>) -> u64 {
         at_times(dice, &mut line, 12, |_| "closed".into());
         at_times(dice, &mut line, 12, |_| "doubtful".into());
         at_times(dice, &mut line, 6, |_| "group=g groupmax=3".into());
+        at_times(dice, &mut line, 12, |_| "gone".into());
         lines.push(line);
     }
     count

@@ -84,17 +84,19 @@ impl World {
     fn pool(&mut self, name: &str, words: &Words<'_>) {
         let mut template = node(name, words);
         template.labels.insert("pool".into(), name.into());
+        let most = if words.has("gone") { 0 } else { 1000 };
         self.pools.push(PoolOption {
             id: name.into(),
             template,
             price: price(words.text("price").unwrap_or("1")),
-            min: words.number("min").unwrap_or(0),
-            max: words.number("max").unwrap_or(1000),
+            min: words.number("min").filter(|_| !words.has("gone")).unwrap_or(0),
+            max: words.number("max").filter(|_| !words.has("gone")).unwrap_or(most),
             priority: words.number("priority").unwrap_or(0),
             group: words.text("group").map(Into::into),
             group_max: words.number("groupmax"),
-            closed: words.has("closed"),
+            closed: words.has("closed") || words.has("gone"),
             doubtful: words.has("doubtful"),
+            gone: words.has("gone"),
         });
     }
 
@@ -111,7 +113,7 @@ impl World {
         };
         let mut machine = machine(name, Some(place), stage, option.price);
         machine.leaving_for = words.text("leaving").map(cause);
-        machine.outdated = words.has("outdated");
+        machine.outdated = words.has("outdated") || option.gone;
         machine.replaces = words.has("replaces");
         machine.replaced = words.has("replaced");
         machine.keep = words.has("failed").then_some(Keep::DrainFailed);

@@ -169,6 +169,8 @@ pub enum Reason {
         /// Why.
         why: NodeStays,
     },
+    /// A pool has machines and has left the configuration.
+    PoolGone,
     /// What would be done, were it not that nothing may be.
     Would {
         /// What.
@@ -381,6 +383,7 @@ reasons! {
     Self::PodIgnored { .. } => "pod_ignored", "The pod brings no node.", "";
     Self::Kept { .. } => "kept", "The machine stays.", "";
     Self::NodeKept { .. } => "node_kept", "The node stays; the words say why.", "";
+    Self::PoolGone => "pool_gone", "A pool has left the configuration while it has machines: they go once what is on them has another place.", "If they are to stay, put the pool back.";
     Self::Would { .. } => "would", "What Ostler would do, were it not in shadow.", "";
     Self::WorkloadHeld { why: H::Shadow } => "shadow", "Nothing is done: Ostler only says what it would do.", "Take `shadow` out of the configuration to let it act.";
     Self::WorkloadHeld { why: H::NoHead } => "held_no_head", "Nothing is launched or removed while the workload has no head.", "Start the head.";

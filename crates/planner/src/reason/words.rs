@@ -3,7 +3,7 @@
 use super::{HoldReason, Reason};
 use core::fmt;
 use ostler_model::{EndCause, LaunchCause};
-use ostler_packing::kube::problem::Keep as NodeStays;
+use ostler_packing::kube::problem::{Keep as NodeStays, RemovalCause};
 use ostler_packing::problem::{Fault, Keep, Unfit};
 
 impl fmt::Display for Reason {
@@ -62,6 +62,9 @@ impl fmt::Display for Reason {
             Self::Kept { why } => f.write_str(keep_words(*why)),
             Self::Would { what } => f.write_str(what),
             Self::NodeKept { why } => write!(f, "{}", NodeKeep(why)),
+            Self::PoolGone => f.write_str(
+                "it is not configured any more; its machines go once what is on them has another place",
+            ),
             Self::ProviderHeld { provider, failure } => write!(f, "provider {provider}: {failure}"),
             Self::SessionChanged { session } => write!(f, "the control plane was replaced, now {session}"),
             Self::TargetAccepted { seq, amount, keep, delete } => {
@@ -177,6 +180,9 @@ impl fmt::Display for NodeKeep<'_> {
             NodeStays::Min => "its pool would fall below its minimum",
             NodeStays::Used { percent } => return write!(f, "used at {percent} %"),
             NodeStays::NoPlace { pod } => return write!(f, "pod {pod} has no place elsewhere"),
+            NodeStays::Due { cause, pod } => {
+                return write!(f, "{}, but pod {pod} has no place elsewhere", due_words(*cause));
+            }
             NodeStays::Blocked { pod, by } => return write!(f, "pod {pod} may not be moved ({by})"),
             NodeStays::NotLongEnough => "unneeded, but not for long enough",
             NodeStays::Quiet => "a node came or could not be drained a short while ago",
@@ -191,6 +197,15 @@ impl fmt::Display for NodeKeep<'_> {
             NodeStays::NotLookedAt => "a later plan looks at it: this one had enough to do",
             NodeStays::CannotJudge { what } => return write!(f, "cannot be judged: {what}"),
         })
+    }
+}
+
+const fn due_words(cause: RemovalCause) -> &'static str {
+    match cause {
+        RemovalCause::PoolGone => "its pool is not configured any more",
+        RemovalCause::MaxPerPool => end_words(EndCause::MaxPerPool),
+        RemovalCause::MaxTotal => end_words(EndCause::MaxTotal),
+        _ => end_words(EndCause::Outdated),
     }
 }
 

@@ -4,7 +4,7 @@ use ostler_model::{
     CloudId, CloudInstance, CloudPhase, FailureClass, InstanceId, LaunchToken, Millis, NodeKind, Pool,
     PoolId, Resources, Timestamp, WorkloadId,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How machines of one pool behave.
 #[derive(Debug, Clone)]
@@ -34,6 +34,8 @@ impl Default for Habits {
 #[derive(Debug, Clone)]
 pub(crate) struct VirtualMachine {
     pub(crate) instance: CloudInstance,
+    /// Its pool as it was when it was made.
+    pub(crate) made_of: Pool,
     /// `None`: never.
     pub(crate) ready_at: Option<Timestamp>,
 }
@@ -46,6 +48,8 @@ pub struct Cloud {
     tokens: BTreeMap<String, CloudId>,
     /// By pool.
     pub habits: BTreeMap<PoolId, Habits>,
+    /// Pools whose provider is not configured any more: nobody lists their machines.
+    pub unlisted: BTreeSet<PoolId>,
     /// Machines that were ever made.
     pub made: usize,
     /// Launches that were asked for, refused ones too, by pool.
@@ -87,7 +91,7 @@ impl Cloud {
             address: String::new(),
         };
         let ready_at = (!habits.never_ready).then(|| now + habits.boot);
-        self.machines.insert(id.clone(), VirtualMachine { instance, ready_at });
+        self.machines.insert(id.clone(), VirtualMachine { instance, made_of: pool.clone(), ready_at });
         self.tokens.insert(token.as_str().to_owned(), id);
         Ok(())
     }

@@ -182,11 +182,11 @@ impl VirtualCluster {
     }
 
     /// What Ostler sees.
-    pub(crate) fn look(&self, now: Timestamp, cloud: &Cloud, pools: &[Pool]) -> WorkloadState {
+    pub(crate) fn look(&self, now: Timestamp, cloud: &Cloud) -> WorkloadState {
         let mut cluster = Cluster::default();
         let mut nodes = Vec::new();
         for (id, machine) in &cloud.machines {
-            let Some(pool) = pools.iter().find(|pool| pool.id == machine.instance.pool) else { continue };
+            let pool = &machine.made_of;
             let mut kube = self.node(now, id.as_str(), machine.ready_at, pool);
             let habits = cloud.habits.get(&pool.id).cloned().unwrap_or_default();
             kube.allocatable = habits.allocatable.unwrap_or_else(|| pool.resources.clone());

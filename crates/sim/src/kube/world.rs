@@ -165,7 +165,7 @@ impl KubeWorld {
         self.cluster.forget_nodes(&nodes);
         self.cluster.evict(self.now);
         self.cluster.reconcile(self.now);
-        let seen = self.cluster.look(self.now, &self.cloud, &self.pools);
+        let seen = self.cluster.look(self.now, &self.cloud);
         let rests = self.cluster.scheduler_rests_until.is_some_and(|until| self.now < until);
         if let (Some(cluster), Some(policy), false) = (&seen.cluster, &self.policy.kube, rests) {
             self.cluster.schedule(cluster, policy);
@@ -179,16 +179,14 @@ impl KubeWorld {
 
     /// What all machines cost.
     pub fn bill(&self) -> Price {
-        let price = |pool: &PoolId| {
-            let pool = self.pools.iter().find(|p| p.id == *pool)?;
-            Some(pool.node.as_deref()?.price)
-        };
-        self.cloud.machines.values().filter_map(|machine| price(&machine.instance.pool)).sum()
+        let nodes = self.cloud.machines.values().filter_map(|machine| machine.made_of.node.as_deref());
+        nodes.map(|node| node.price).sum()
     }
 
     fn snapshot(&self) -> Snapshot {
-        let state = self.cluster.look(self.now, &self.cloud, &self.pools);
-        let listing = self.cloud.machines.values().map(|machine| machine.instance.clone()).collect();
+        let state = self.cluster.look(self.now, &self.cloud);
+        let machines = self.cloud.machines.values().map(|machine| machine.instance.clone());
+        let listing = machines.filter(|machine| !self.cloud.unlisted.contains(&machine.pool)).collect();
         Snapshot {
             now: self.now,
             workload: workload(),

@@ -1,22 +1,24 @@
-//! Machines that are too many, or made in a way that is no longer asked for: they go without a timer, but
+//! Machines that are too many, or made in a way or for a pool that is no longer asked for: they go without a timer, but
 //! like any other only if what is on them has a place.
 
 use super::Going;
 use super::moving::{Mover, Stuck};
 use super::order::{self, Values};
-use crate::kube::problem::{Keep, RemovalCause, Stage};
+use crate::kube::problem::{Keep, RemovalCause};
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// Machines of an old configuration.
+/// Machines of an old configuration, the empty ones first: no pod is to move to one of them.
 pub(super) fn outdated<'a>(
     world: &mut World<'a>,
     mover: &mut Mover,
     kept: &mut BTreeMap<usize, Keep>,
     go: &mut Going<'a>,
 ) {
-    for machine in world.order.clone() {
+    let mut order = world.order.clone();
+    order.sort_by_key(|&machine| world.movable(machine).next().is_some());
+    for machine in order {
         let record = world.machine(machine);
         let Some(pool) = record.pool.filter(|_| record.outdated && !kept.contains_key(&machine)) else {
             continue;
@@ -24,18 +26,18 @@ pub(super) fn outdated<'a>(
         if mover.is_target_of_moves(machine) {
             continue;
         }
+        let gone = world.problem.pools[pool].gone;
+        let cause = if gone { RemovalCause::PoolGone } else { RemovalCause::Outdated };
         // A minimum is no reason: the pool is filled up again with what is asked for.
-        if let Ok(moves) = mover.empty(world, machine) {
-            let coming = moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
-            let keep = if coming {
-                Some(Keep::ReplacementComing)
-            } else {
-                go.force(world, machine, RemovalCause::Outdated, &moves)
-            };
-            go.sizes.take(pool);
-            if let Some(keep) = keep {
-                kept.insert(machine, keep);
+        match mover.empty(world, machine) {
+            Ok(moves) => {
+                go.sizes.take(pool);
+                if let Some(keep) = go.force(world, machine, cause, &moves) {
+                    kept.insert(machine, keep);
+                }
             }
+            Err(Stuck::Pod(pod)) => drop(kept.insert(machine, go.due(world, machine, cause, pod))),
+            Err(Stuck::Headroom | Stuck::Work) => {}
         }
     }
 }
@@ -69,7 +71,8 @@ pub(super) fn above<'a>(
                 }
             }
             Err(Stuck::Work) => break,
-            Err(Stuck::Pod(_) | Stuck::Headroom) => {}
+            Err(Stuck::Pod(pod)) => drop(kept.insert(machine, go.due(world, machine, cause, pod))),
+            Err(Stuck::Headroom) => {}
         }
     }
 }

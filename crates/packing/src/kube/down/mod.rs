@@ -157,8 +157,7 @@ impl<'a> Going<'a> {
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
         self.unneeded.push(machine);
-        let waits_for_machine = moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming);
-        if waits_for_machine {
+        if waits_for_machine(world, moves) {
             return Some(Keep::ReplacementComing);
         }
         // That its successor has just come is no reason to wait.
@@ -181,6 +180,9 @@ impl<'a> Going<'a> {
         cause: RemovalCause,
         moves: &[(u32, usize)],
     ) -> Option<Keep> {
+        if waits_for_machine(world, moves) {
+            return Some(Keep::ReplacementComing);
+        }
         if let Some(keep) = self.holds.waits.get(&machine) {
             return Some(keep.clone());
         }
@@ -192,6 +194,12 @@ impl<'a> Going<'a> {
         None
     }
 
+    /// Why a machine stays that is due to go, and has a pod without a place elsewhere.
+    fn due(&self, world: &World<'_>, machine: usize, cause: RemovalCause, pod: u32) -> Keep {
+        let pod = world.problem.cluster.pods[pod as usize].name.clone();
+        self.holds.waits.get(&machine).cloned().unwrap_or(Keep::Due { cause, pod })
+    }
+
     /// There was no work left for the machine: the next plan begins with the first such, but for one that had its turn
     /// and is too much for any plan.
     fn miss(&mut self, world: &World<'_>, machine: usize) {
@@ -200,6 +208,11 @@ impl<'a> Going<'a> {
             self.turn.empty = Some(name.clone());
         }
     }
+}
+
+/// Is something to move to a machine that is not up yet?
+fn waits_for_machine(world: &World<'_>, moves: &[(u32, usize)]) -> bool {
+    moves.iter().any(|&(_, target)| world.machine(target).stage == Stage::Coming)
 }
 
 /// Every machine that nothing keeps, in order: does all on it have a place elsewhere? If the work is used up before

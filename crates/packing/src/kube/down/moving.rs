@@ -115,10 +115,10 @@ impl Mover {
                 let record = world.machine(machine);
                 let stands_in = record.stage == Stage::Coming && record.replaces;
                 let there = record.stage != Stage::Coming;
-                // What was bought for this comes first. Those that stay whatever happens cost nothing more; the
-                // others are filled from the best on.
+                // What was bought for this comes first, what is to go itself last. Those that stay whatever happens
+                // cost nothing more; the others are filled from the best on.
                 let stays = kept.contains_key(&machine);
-                let key = (!record.replaces, !stays, -values.gives(machine), rank);
+                let key = (!record.replaces, record.outdated, !stays, -values.gives(machine), rank);
                 (there || stands_in).then_some((key, node))
             })
             .collect();

@@ -11,7 +11,7 @@ use super::order::{self, Values};
 use super::{Going, WINDOWS};
 use crate::kube::bulk::{self, Ask, Choice, Group};
 use crate::kube::keep;
-use crate::kube::problem::{Decision, Keep, Replacement, Stage};
+use crate::kube::problem::{Decision, Keep, RemovalCause, Replacement, Stage};
 use crate::kube::up::Grown;
 use crate::kube::up::{fresh, probe::Probes};
 use crate::kube::world::World;
@@ -50,28 +50,24 @@ pub(super) fn cheaper<'a>(
     {
         return Vec::new();
     }
-    let outdated: Vec<usize> = candidates(world, kept)
-        .into_iter()
-        .filter(|&machine| world.machine(machine).outdated)
-        .take(1)
-        .collect();
     let mut probes = Probes::of(world);
     let mut mover = Mover::of(world, values, kept, grown, WINDOWS[0]);
     let scene = Scene { values, grown, kept: before };
     let mut found: Vec<Exchange> = Vec::new();
-    if !outdated.is_empty() {
-        // If nothing new is wanted it could go, and waits for something else.
-        let found_one = exchange(world, &mut mover, &mut probes, &outdated);
-        found.extend(found_one.filter(|one| !one.new.is_empty()));
-    } else if world.problem.policy.consolidate {
+    found.extend(for_due(world, &mut mover, &mut probes, &scene, kept));
+    let is_due = !found.is_empty();
+    if !is_due && world.problem.policy.consolidate {
         let order = candidates(world, kept);
         let mut size = 2;
         while size / 2 < order.len() {
             let set = &order[..size.min(order.len())];
-            found.extend(exchange(world, &mut mover, &mut probes, set).filter(|one| one.saves_enough(world)));
+            found.extend(
+                exchange(world, &mut mover, &mut probes, set, true).filter(|one| one.saves_enough(world)),
+            );
             size *= 2;
         }
-        let cheapest = world.problem.pools.iter().map(|pool| pool.price).min().unwrap_or_default();
+        let pools = world.problem.pools.iter().filter(|pool| !pool.gone);
+        let cheapest = pools.map(|pool| pool.price).min().unwrap_or_default();
         let mut singles = order.clone();
         singles.retain(|&machine| world.machine(machine).price > cheapest);
         go.turn.replace = None;
@@ -84,7 +80,7 @@ pub(super) fn cheaper<'a>(
         for machine in &singles {
             let single = core::slice::from_ref(machine);
             found.extend(
-                exchange(world, &mut mover, &mut probes, single).filter(|one| one.saves_enough(world)),
+                exchange(world, &mut mover, &mut probes, single, true).filter(|one| one.saves_enough(world)),
             );
         }
         found.sort_by(|a, b| b.saves.cmp(&a.saves).then(a.old.len().cmp(&b.old.len())));
@@ -92,7 +88,7 @@ pub(super) fn cheaper<'a>(
     let Some(chosen) = found.into_iter().take(8).find(|one| scene.holds(world, one)) else {
         return Vec::new();
     };
-    let ripe = outdated == chosen.old || chosen.old.iter().all(|&machine| keep::long_enough(world, machine));
+    let ripe = is_due || chosen.old.iter().all(|&machine| keep::long_enough(world, machine));
     for &machine in &chosen.old {
         go.unneeded.push(machine);
         kept.insert(machine, if ripe { Keep::ReplacementComing } else { Keep::NotLongEnough });
@@ -103,10 +99,30 @@ pub(super) fn cheaper<'a>(
     alloc::vec![Replacement { old: chosen.old, new: chosen.new }]
 }
 
+/// For the first machine that is to go whatever it costs, and for whose pods others can be had. If none are wanted it
+/// could go, and waits for something else.
+fn for_due(
+    world: &mut World<'_>,
+    mover: &mut Mover,
+    probes: &mut Probes,
+    scene: &Scene<'_>,
+    kept: &BTreeMap<usize, Keep>,
+) -> Option<Exchange> {
+    let mut due = candidates(world, kept);
+    due.retain(|machine| matches!(kept[machine], Keep::Due { .. }));
+    due.truncate(SINGLES);
+    due.into_iter().find_map(|machine| {
+        let by_priority = matches!(kept[&machine], Keep::Due { cause: RemovalCause::Outdated, .. });
+        let one = exchange(world, mover, probes, &[machine], by_priority)?;
+        (!one.new.is_empty() && scene.holds(world, &one)).then_some(one)
+    })
+}
+
 /// Machines that nothing but their pods keeps, those first whose pods are worth the least for the price.
 fn candidates(world: &World<'_>, kept: &BTreeMap<usize, Keep>) -> Vec<usize> {
     let only_pods = |machine: &usize| {
-        matches!(kept.get(machine), Some(Keep::Used { .. } | Keep::NoPlace { .. } | Keep::NotLookedAt))
+        let keep = kept.get(machine);
+        matches!(keep, Some(Keep::Used { .. } | Keep::NoPlace { .. } | Keep::Due { .. } | Keep::NotLookedAt))
     };
     let mut list: Vec<_> = world
         .order
@@ -125,12 +141,14 @@ fn candidates(world: &World<'_>, kept: &BTreeMap<usize, Keep>) -> Vec<usize> {
     list.into_iter().map(|(_, machine)| machine).collect()
 }
 
-/// The cheapest machines for what of these has no place elsewhere.
+/// The cheapest machines for what of these has no place elsewhere. `by_priority`: as the expander prefers pools, no worse
+/// than those that these are of.
 fn exchange(
     world: &mut World<'_>,
     mover: &mut Mover,
     probes: &mut Probes,
     old: &[usize],
+    by_priority: bool,
 ) -> Option<Exchange> {
     let mark = world.ledger.mark();
     let rest = mover.rest(world, old);
@@ -152,7 +170,7 @@ fn exchange(
     list.sort_by_key(|(rank, _)| *rank);
     let groups: Vec<Group> = list.into_iter().map(|(_, group)| group).collect();
     let mut kinds = fresh::kinds(world, probes);
-    if world.problem.policy.expander == Expander::Priority {
+    if by_priority && world.problem.policy.expander == Expander::Priority {
         // What was preferred is not given up for what is not, however cheap.
         let pools = old.iter().filter_map(|&machine| world.machine(machine).pool);
         let least = pools.map(|pool| world.problem.pools[pool].priority).max();

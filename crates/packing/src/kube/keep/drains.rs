@@ -82,7 +82,7 @@ const fn reason(cause: RemovalCause) -> DrainReason {
         RemovalCause::Underused | RemovalCause::Consolidated => DrainReason::Underused,
         RemovalCause::Unready => DrainReason::Unready,
         RemovalCause::MaxPerPool | RemovalCause::MaxTotal => DrainReason::OverMax,
-        RemovalCause::Outdated => DrainReason::Outdated,
+        RemovalCause::Outdated | RemovalCause::PoolGone => DrainReason::Outdated,
     }
 }
 

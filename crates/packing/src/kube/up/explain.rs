@@ -25,7 +25,8 @@ pub(super) fn all(world: &mut World<'_>, lots: &[Lot]) -> Vec<Unplaced> {
         let own = (!world.is_plain(lot.spec)).then_some(lot.spec);
         let key = (world.ledger.request(lot.spec).to_vec(), world.ledger.nature(lot.spec), own);
         if !known.contains_key(&key) {
-            let why = (0..world.problem.pools.len()).map(|pool| why(world, lot.spec, pool)).collect();
+            let pools = (0..world.problem.pools.len()).filter(|&pool| !world.problem.pools[pool].gone);
+            let why = pools.map(|pool| why(world, lot.spec, pool)).collect();
             known.insert(key.clone(), why);
         }
         let why = known.get(&key).cloned().unwrap_or_default();

@@ -109,7 +109,8 @@ impl Moved {
 fn can_stay(world: &World<'_>, machine: usize) -> bool {
     let cause = world.machine(machine).leaving_for;
     cause.is_some_and(|cause| {
-        !matches!(cause, RemovalCause::MaxPerPool | RemovalCause::MaxTotal | RemovalCause::Outdated)
+        use RemovalCause::{MaxPerPool, MaxTotal, Outdated, PoolGone};
+        !matches!(cause, MaxPerPool | MaxTotal | Outdated | PoolGone)
     })
 }
 

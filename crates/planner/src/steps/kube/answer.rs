@@ -89,7 +89,7 @@ pub(super) const fn end_cause(cause: RemovalCause) -> EndCause {
         RemovalCause::Unready => EndCause::Unready,
         RemovalCause::MaxPerPool => EndCause::MaxPerPool,
         RemovalCause::MaxTotal => EndCause::MaxTotal,
-        RemovalCause::Outdated => EndCause::Outdated,
+        RemovalCause::Outdated | RemovalCause::PoolGone => EndCause::Outdated,
         RemovalCause::Unneeded => EndCause::PendingIdle,
     }
 }

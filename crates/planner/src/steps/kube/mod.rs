@@ -1,10 +1,12 @@
 //! The nodes of a Kubernetes cluster: asks `packing::kube` which there should be, and turns its answer into events.
 //!
-//! [`promise`] says when a node counts as up, [`drains`] follows drains that come back, [`problem`] puts the question, [`answer`] carries the answer out,
-//! [`words`] says what waits and why.
+//! [`promise`] says when a node counts as up, [`drains`] follows drains that come back, [`pools`] says what machines of
+//! each pool are like, [`problem`] puts the question, [`answer`] carries the answer out, [`words`] says what waits and
+//! why.
 
 mod answer;
 mod drains;
+mod pools;
 mod problem;
 mod promise;
 mod words;
@@ -26,7 +28,7 @@ pub(crate) fn kube(draft: &mut Draft<'_>, state: &WorkloadState, seen_at: Timest
         return;
     };
     withdraw_resting(draft);
-    problem::learn(draft, cluster);
+    pools::learn(draft, cluster);
     let question = problem::question(draft, policy, cluster);
     let decision = kube::decide(&question.problem);
     words::report(draft, &question, &decision);

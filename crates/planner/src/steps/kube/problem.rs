@@ -1,13 +1,14 @@
 //! The question: records, nodes and pools as `packing::kube` wants them.
 
+use super::pools;
 use crate::draft::{Draft, Serial};
-use crate::memory::{Learned, TakenTurn};
+use crate::memory::TakenTurn;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Instance, StateName};
-use ostler_model::kube::{Cluster, HOSTNAME, KubeNode, KubePolicy};
-use ostler_model::{EndCause, InstanceId, Labels, Millis, NodeId, Pool, PoolId, Price, Resources, Timestamp};
+use ostler_model::kube::{Cluster, KubeNode, KubePolicy};
+use ostler_model::{EndCause, InstanceId, NodeId, PoolId, Price, Timestamp};
 use ostler_packing::kube::problem::{
     Decision, Keep, Machine, PoolOption, Problem, RemovalCause, Stage, Turn, WORK,
 };
@@ -22,8 +23,7 @@ pub(super) struct Question<'a> {
 /// Asks what should be.
 pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &'a Cluster) -> Question<'a> {
     let snapshot = draft.snapshot;
-    let offerings = Offerings::of(draft);
-    let pools: Vec<PoolOption> = snapshot.pools.iter().map(|pool| option(draft, pool, &offerings)).collect();
+    let pools = pools::options(draft);
     let (machines, serials) = machines(draft, policy, cluster, &pools);
     let ours = machines.iter().filter(|machine| machine.pool.is_some()).filter_map(|machine| machine.node);
     let newest = ours.filter_map(|node| cluster.nodes.get(node)).map(|node| node.created_at).max();
@@ -39,129 +39,6 @@ pub(super) fn question<'a>(draft: &Draft<'a>, policy: &'a KubePolicy, cluster: &
         turn: turn(draft),
     };
     Question { problem, serials }
-}
-
-/// So many offerings of a pool that were refused of late stand for the others: these are taken last, not tried one by
-/// one.
-const SOLD_OUT: usize = 3;
-
-/// Offerings of pools that have more than a few, and which of them are worth a try.
-struct Offerings {
-    /// How many there are of each group, and how many of them were refused of late.
-    groups: BTreeMap<Arc<str>, (usize, usize)>,
-}
-
-impl Offerings {
-    fn of(draft: &Draft<'_>) -> Self {
-        let mut groups: BTreeMap<Arc<str>, (usize, usize)> = BTreeMap::new();
-        let recovery = draft.snapshot.policy.availability_recovery;
-        for pool in &draft.snapshot.pools {
-            let Some(group) = pool.node.as_ref().and_then(|node| node.group.clone()) else { continue };
-            let (all, refused) = groups.entry(group).or_default();
-            *all += 1;
-            *refused += usize::from(since_refused(draft, pool).is_some_and(|since| since < recovery));
-        }
-        groups.retain(|_, (all, _)| *all > SOLD_OUT);
-        Self { groups }
-    }
-
-    /// Are others better tried first? While some of its group were refused of late, and, if it was itself, until each
-    /// of the others could have had its turn.
-    fn is_doubtful(&self, draft: &Draft<'_>, pool: &Pool) -> bool {
-        let group = pool.node.as_ref().and_then(|node| node.group.as_ref());
-        let Some(&(all, refused)) = group.and_then(|group| self.groups.get(group)) else { return false };
-        let turns = all.div_ceil(SOLD_OUT) as u64;
-        let aside = Millis(draft.snapshot.policy.availability_recovery.0.saturating_mul(turns));
-        refused >= SOLD_OUT || since_refused(draft, pool).is_some_and(|since| since < aside)
-    }
-}
-
-/// How long ago the provider refused the pool, if no machine of it has come since.
-fn since_refused(draft: &Draft<'_>, pool: &Pool) -> Option<Millis> {
-    let refusal = draft.memory.pools.get(&pool.id)?.refusal.as_ref()?;
-    Some(draft.snapshot.now.since(refusal.at))
-}
-
-fn option(draft: &Draft<'_>, pool: &Pool, offerings: &Offerings) -> PoolOption {
-    let node = pool.node.as_deref().cloned().unwrap_or_default();
-    let memory = draft.memory.pools.get(&pool.id);
-    let recovery = draft.snapshot.policy.availability_recovery;
-    let timed_out = memory
-        .and_then(|memory| memory.timed_out_at)
-        .is_some_and(|at| draft.snapshot.now.since(at) < recovery);
-    PoolOption {
-        id: pool.id.clone(),
-        template: template(draft, pool),
-        price: node.price,
-        min: pool.min,
-        max: pool.max,
-        priority: pool.priority,
-        group: node.group,
-        group_max: node.group_max,
-        closed: draft.resting_until(&pool.id).is_some() || !draft.is_seen(&pool.id),
-        doubtful: timed_out || offerings.is_doubtful(draft, pool),
-    }
-}
-
-/// A node of the pool once it takes pods: as its nodes turned out to be, else as it is declared. What is declared
-/// and never seen counts too: a device that a node shows later than the rest is waited for, not forgotten.
-fn template(draft: &Draft<'_>, pool: &Pool) -> KubeNode {
-    let learned = draft.memory.kube.learned.get(&pool.id);
-    let mut allocatable = pool.resources.clone();
-    let mut labels = pool.labels.clone();
-    if let Some(learned) = learned {
-        allocatable.0.extend(learned.allocatable.0.clone());
-        let undeclared = learned.labels.iter().filter(|(key, _)| !pool.labels.contains_key(*key));
-        labels.extend(undeclared.map(|(key, value)| (key.clone(), value.clone())));
-    }
-    let node = pool.node.as_deref();
-    KubeNode {
-        id: NodeId::new(pool.id.as_str()),
-        labels,
-        taints: node.map(|node| node.taints.clone()).unwrap_or_default(),
-        unschedulable: false,
-        allocatable,
-        attach_limits: node.map(|node| node.attach_limits.clone()).unwrap_or_default(),
-        features: BTreeSet::new(),
-        ready: true,
-        ready_since: draft.snapshot.now,
-        created_at: draft.snapshot.now,
-        draining: false,
-        held: None,
-    }
-}
-
-/// Takes in what ready nodes of each pool are like: of what they let pods use the least, of their labels those
-/// that all have. A pool without a ready node keeps what was learned before.
-pub(super) fn learn(draft: &mut Draft<'_>, cluster: &Cluster) {
-    let by_id: BTreeMap<&NodeId, &KubeNode> = cluster.nodes.iter().map(|node| (&node.id, node)).collect();
-    let mut learned: BTreeMap<PoolId, Learned> = BTreeMap::new();
-    for instance in draft.instances.values().filter(|i| i.state().name() == StateName::Running) {
-        let node = instance.state().node().and_then(|id| by_id.get(id)).copied();
-        let Some(node) = node.filter(|node| node.ready) else { continue };
-        match learned.get_mut(instance.pool()) {
-            None => drop(learned.insert(instance.pool().clone(), first(node))),
-            Some(known) => narrow(known, node),
-        }
-    }
-    let configured: BTreeSet<&PoolId> = draft.snapshot.pools.iter().map(|pool| &pool.id).collect();
-    let memory = &mut draft.memory.kube.learned;
-    memory.retain(|pool, _| configured.contains(pool));
-    memory.extend(learned.into_iter().filter(|(pool, _)| configured.contains(pool)));
-}
-
-fn first(node: &KubeNode) -> Learned {
-    let own = |(key, _): &(&Arc<str>, &Arc<str>)| &***key != HOSTNAME;
-    let labels: Labels = node.labels.iter().filter(own).map(|(k, v)| (k.clone(), v.clone())).collect();
-    Learned { allocatable: node.allocatable.clone(), labels }
-}
-
-fn narrow(known: &mut Learned, node: &KubeNode) {
-    known.labels.retain(|key, value| node.labels.get(key) == Some(value));
-    let less = |(name, amount): (&Arc<str>, ostler_model::Quantity)| {
-        (name.clone(), amount.min(node.allocatable.get(name)))
-    };
-    known.allocatable = known.allocatable.iter().map(less).collect::<Resources>();
 }
 
 fn machines(
@@ -194,10 +71,10 @@ fn machines(
                 |node| Arc::from(cluster.nodes[node].id.as_str()),
             ),
             pool,
-            stage: stage(instance, node, pool.is_some()),
+            stage: stage(draft, instance, node),
             node,
             price,
-            outdated: pool.is_none() || is_outdated(draft, instance),
+            outdated: is_outdated(draft, instance),
             keep: keep(draft, policy, instance, node.map(|node| &cluster.nodes[node])),
             unneeded_since: instance
                 .state()
@@ -227,21 +104,28 @@ fn replacing(draft: &Draft<'_>) -> BTreeSet<InstanceId> {
     draft.memory.kube.replacing.iter().flat_map(|replacing| replacing.new.iter().cloned()).collect()
 }
 
-fn stage(instance: &Instance, node: Option<usize>, has_pool: bool) -> Stage {
+fn stage(draft: &Draft<'_>, instance: &Instance, node: Option<usize>) -> Stage {
     use StateName::*;
+    let configured = draft.pool(instance.pool()).is_some();
     match instance.state().name() {
-        // Of a pool that is gone we do not know what it will be like.
-        Queued | Requested | Allocated | Installing if has_pool => Stage::Coming,
+        Queued if configured => Stage::Coming,
+        // Of a pool that was gone before anything was known of it we do not know what it will be like.
+        Requested | Allocated | Installing
+            if configured || draft.memory.kube.pools.contains_key(instance.pool()) =>
+        {
+            Stage::Coming
+        }
         Running | UndrainRequested if node.is_some() => Stage::Up,
         DrainRequested | Draining if node.is_some() => Stage::Leaving,
         _ => Stage::Ending,
     }
 }
 
+/// A machine whose pool has left the configuration is one, whatever is to become of the others.
 fn is_outdated(draft: &Draft<'_>, instance: &Instance) -> bool {
-    let hash = draft.pool(instance.pool()).map_or("", |pool| pool.launch_hash.as_str());
-    let own = instance.launch_hash();
-    draft.snapshot.policy.replace_outdated && !hash.is_empty() && !own.is_empty() && hash != own
+    draft
+        .pool(instance.pool())
+        .is_none_or(|pool| draft.snapshot.policy.replace_outdated && pools::is_made_otherwise(pool, instance))
 }
 
 fn keep(
@@ -256,7 +140,7 @@ fn keep(
         (now.since(*at) < policy.delay_after_failure).then_some(Keep::DrainFailed)
     };
     let held = |node: &KubeNode| node.held.as_ref().map(|_| Keep::Held);
-    if !draft.is_seen(instance.pool()) {
+    if !draft.is_seen(instance.pool()) || !draft.has_provider(instance.pool()) {
         return Some(Keep::Unseen);
     }
     node.and_then(|node| held(node).or_else(|| failed(node)))

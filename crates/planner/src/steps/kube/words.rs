@@ -5,13 +5,13 @@ use super::problem::Question;
 use crate::draft::Draft;
 use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
-use crate::report::{DemandReport, PodsReport};
+use crate::report::{DemandReport, PodsReport, PoolReport};
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_model::kube::{Cluster, Pod};
-use ostler_model::{LaunchCause, NodeId};
+use ostler_model::{LaunchCause, NodeId, Pool};
 use ostler_packing::kube::problem::{Decision, Keep, Place, Problem};
 
 /// Pods that are named in a report; the rest are counted. Enough for a screen, and for the events of one plan.
@@ -24,6 +24,12 @@ pub(super) fn report(draft: &mut Draft<'_>, question: &Question<'_>, decision: &
         if let Some(serial) = question.serials.get(*machine).copied().flatten() {
             draft.explain(serial, None, Some(Reason::NodeKept { why: why.clone() }));
         }
+    }
+    for pool in question.problem.pools.iter().filter(|pool| pool.gone) {
+        draft.note(Subject::Pool(pool.id.clone()), Severity::Warning, Reason::PoolGone);
+        let known =
+            draft.memory.kube.pools.get(&pool.id).map(|known| Pool { min: 0, max: 0, ..known.clone() });
+        draft.report.pools.extend(known.as_ref().map(PoolReport::new));
     }
     let cluster = question.problem.cluster;
     let owners = first_pods(cluster);
