@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, PodCondition};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use ostler_model::{CloudId, CloudPhase, FailureClass, LaunchToken, Millis, Quantity, Resources};
@@ -124,6 +124,12 @@ fn phase(pod: Option<&Pod>) -> Option<&str> {
     pod?.status.as_ref()?.phase.as_deref()
 }
 
+fn is_up(pod: &Pod) -> bool {
+    let status = pod.status.clone().unwrap_or_default();
+    let ready = |one: &PodCondition| one.type_ == "Ready" && one.status == "True";
+    status.pod_ip.is_some() && status.conditions.iter().flatten().any(ready)
+}
+
 struct Subject {
     ours: &'static str,
     client: Client,
@@ -187,11 +193,13 @@ async fn a_node_boots_takes_pods_and_goes_with_them() {
     assert_eq!(labels.get("node.kubernetes.io/instance-type").map(String::as_str), Some("m.large"));
     assert_eq!(node.annotations().get("team").map(String::as_str), Some("blue"));
     assert_eq!(place.provider.list().await.expect("a listing").instances[0].phase, CloudPhase::Running);
-    let pod = place.pods().get("p").await.expect("it is there");
-    let status = pod.status.expect("a status");
-    assert!(
-        status.pod_ip.is_some() && status.conditions.into_iter().flatten().any(|one| one.type_ == "Ready")
-    );
+    place.until_pod("p", "is ready", |pod| pod.is_some_and(is_up)).await;
+
+    // What a controller does that took the node for dead; the kubelet says that its pod works.
+    let down = json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}});
+    let patched = place.pods().patch_status("p", &PatchParams::default(), &Patch::Strategic(down)).await;
+    assert!(!is_up(&patched.expect("a status can be set")));
+    place.until_pod("p", "is ready again", |pod| pod.is_some_and(is_up)).await;
 
     place.provider.terminate(&id).await.expect("accepted");
     place.until_node(&name, "is gone", |node| node.is_none()).await;

@@ -78,7 +78,8 @@ async fn run_until(end: oneshot::Receiver<()>, hands: Hands) {
 /// What is due when, and what is under way.
 #[derive(Default)]
 struct Agenda {
-    due: BTreeSet<(Timestamp, Key)>,
+    nodes: BTreeSet<(Timestamp, Key)>,
+    pods: BTreeSet<(Timestamp, Key)>,
     when: BTreeMap<Key, Timestamp>,
     under_way: BTreeSet<Key>,
     /// Not before then: an echo is waited for, or a failure's pause.
@@ -88,9 +89,7 @@ struct Agenda {
 impl Agenda {
     /// Puts a key where the world says; not while something is done with it.
     fn plan(&mut self, world: &World, key: Key) {
-        if let Some(at) = self.when.remove(&key) {
-            self.due.remove(&(at, key.clone()));
-        }
+        self.forget(&key);
         if self.under_way.contains(&key) {
             return;
         }
@@ -98,21 +97,40 @@ impl Agenda {
             Some((at, _)) => {
                 let at = self.pause.get(&key).map_or(at, |until| at.max(*until));
                 self.when.insert(key.clone(), at);
-                self.due.insert((at, key));
+                self.due(&key).insert((at, key));
             }
             None => drop(self.pause.remove(&key)),
         }
     }
 
-    /// The first key that is due by then.
+    /// The first key that is due by then: nodes before pods, or ten thousand new pods would have a thousand nodes miss
+    /// their leases.
     fn take(&mut self, by: Timestamp) -> Option<Key> {
-        let (at, key) = self.due.first()?.clone();
+        let due = self.nodes.first().filter(|(at, _)| *at <= by).or(self.pods.first())?;
+        let (at, key) = due.clone();
         if at > by {
             return None;
         }
-        self.due.pop_first();
-        self.when.remove(&key);
+        self.forget(&key);
         Some(key)
+    }
+
+    /// When something is due.
+    fn next(&self) -> Option<Timestamp> {
+        self.nodes.first().into_iter().chain(self.pods.first()).map(|(at, _)| *at).min()
+    }
+
+    fn forget(&mut self, key: &Key) {
+        if let Some(at) = self.when.remove(key) {
+            self.due(key).remove(&(at, key.clone()));
+        }
+    }
+
+    fn due(&mut self, key: &Key) -> &mut BTreeSet<(Timestamp, Key)> {
+        match key {
+            Key::Node(_) => &mut self.nodes,
+            Key::Pod(..) => &mut self.pods,
+        }
     }
 }
 
@@ -181,8 +199,7 @@ fn start_what_is_due(
         });
     }
     // With all hands full the next request that ends wakes us.
-    let next =
-        agenda.due.first().filter(|_| requests.len() < AT_A_TIME).map_or(IDLE, |(at, _)| at.since(now));
+    let next = agenda.next().filter(|_| requests.len() < AT_A_TIME).map_or(IDLE, |at| at.since(now));
     Duration::from_millis(next.0.min(IDLE.0))
 }
 

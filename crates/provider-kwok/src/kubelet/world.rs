@@ -228,7 +228,9 @@ impl World {
         }
         let started = pod.status.start_time.as_ref().map_or(Timestamp(0), node::moment);
         let after = |text: &str| Some(started + parse_span(text)?);
-        let ready = delay.filter(|_| !pod.is("Ready")).and_then(after).map(|at| (at, Action::Ready));
+        // Whoever takes a node for dead marks its pods; a node that lives takes that back.
+        let at = delay.map_or(Some(Timestamp(0)), after);
+        let ready = at.filter(|_| !pod.is("Ready")).map(|at| (at, Action::Ready));
         let done = pod.annotation("ostler.dev/kwok-run").and_then(after).map(|at| (at, Action::Succeed));
         ready.into_iter().chain(done).min_by_key(|(at, _)| *at)
     }
