@@ -60,7 +60,7 @@ impl Executor {
         };
         let result = match &effect.act {
             Act::Launch { token, attempt } => {
-                self.launch(workload, effect, token, *attempt, &deadlines).await.map(|()| EffectOutcome::Done)
+                self.launch(workload, effect, token, *attempt, &deadlines).await
             }
             Act::Install { .. } => {
                 return failed("no provider of this version prepares machines [OSTLER-D005]");
@@ -85,7 +85,7 @@ impl Executor {
         token: &LaunchToken,
         attempt: u32,
         deadlines: &Deadlines,
-    ) -> Result<(), Failure> {
+    ) -> Result<EffectOutcome, Failure> {
         let Some(context) = self.rim.launch_context(workload, &effect.pool) else {
             let message = format!("pool {} is no longer configured [OSTLER-D006]", effect.pool);
             return Err(Failure { class: FailureClass::Permanent, message });
@@ -115,7 +115,10 @@ impl Executor {
             };
             match (answer, again.next()) {
                 (Err(failure), Some(wait)) if may_pass(&failure) => tokio::time::sleep(*wait).await,
-                (answer, _) => return answer.map(drop),
+                (answer, _) => {
+                    let appears_within = context.provider.capabilities().appears_within;
+                    return answer.map(|_| EffectOutcome::Launched { listed_by: now() + appears_within });
+                }
             }
         }
     }

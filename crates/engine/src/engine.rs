@@ -203,9 +203,14 @@ impl Engine {
             (_, Some(pool)) => outputs.push(Output::Look(Source::Provider(pool.provider.clone()))),
             (_, None) => {}
         }
-        if report.outcome != EffectOutcome::Done {
-            room.push_report(report);
-            room.dirty = true;
+        match report.outcome {
+            EffectOutcome::Done => {}
+            // It says something only together with the look.
+            EffectOutcome::Launched { .. } => room.push_report(report),
+            EffectOutcome::DrainRejected(_) | EffectOutcome::Failed(_) => {
+                room.push_report(report);
+                room.dirty = true;
+            }
         }
     }
 

@@ -8,7 +8,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ostler_lifecycle::Instance;
 use ostler_model::{
-    CloudInstance, EffectReport, InstanceId, Millis, Observed, ProviderId, Timestamp, WorkloadState,
+    CloudInstance, EffectOutcome, EffectReport, InstanceId, Millis, Observed, ProviderId, Timestamp,
+    WorkloadState,
 };
 use ostler_planner::{Listings, Memory, Plan, Snapshot, Standing};
 
@@ -143,11 +144,17 @@ impl Room {
         self.reports.push(report);
     }
 
-    /// Drops the reports that a plan has seen.
+    /// Drops the reports that a plan has seen. That a launch was accepted is told until its record moves on: the
+    /// listing that must show the machine may be yet to come. After a restart launches are asked again, and so told.
     pub(crate) fn drop_reports(&mut self, seen: &Snapshot) {
         let key = |report: &EffectReport| (report.instance.clone(), report.epoch, report.at);
         let seen: BTreeSet<_> = seen.reports.iter().map(key).collect();
-        self.reports.retain(|report| !seen.contains(&key(report)));
+        let records = &self.records;
+        let waits = |report: &EffectReport| {
+            let launched = matches!(report.outcome, EffectOutcome::Launched { .. });
+            launched && records.get(&report.instance).is_some_and(|record| record.epoch() == report.epoch)
+        };
+        self.reports.retain(|report| waits(report) || !seen.contains(&key(report)));
     }
 
     pub(crate) fn snapshot(

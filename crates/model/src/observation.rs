@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// The newest look at one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed<T> {
-    /// When the look ended.
+    /// When the look began: what happened later may not show in it.
     pub at: Timestamp,
     /// What was seen, or why nothing was.
     pub result: Result<T, Failure>,
@@ -86,6 +86,11 @@ pub struct EffectReport {
 pub enum EffectOutcome {
     /// Accepted by the other side; what comes of it will be observed.
     Done,
+    /// The provider accepted the launch.
+    Launched {
+        /// A listing that began later shows the machine, or there is none.
+        listed_by: Timestamp,
+    },
     /// The workload refused to drain the node, since it is in use again.
     DrainRejected(String),
     /// It could not be done.

@@ -24,7 +24,8 @@ pub struct Snapshot {
     pub state: Option<Observed<WorkloadState>>,
     /// What each provider lists of it, at the start of the newest look; absent before the first.
     pub listings: BTreeMap<ProviderId, Observed<Vec<CloudInstance>>>,
-    /// How effects ended since the last plan that was committed.
+    /// How effects ended since the last plan that was committed, and which launches were accepted whose records
+    /// still wait for their machine.
     pub reports: Vec<EffectReport>,
     /// Our records, final ones too as long as they are kept.
     pub instances: Vec<Instance>,

@@ -73,7 +73,8 @@ pub struct Capabilities {
     pub chooses_victims: bool,
     /// Each call answers within this time; a caller's deadline should not be shorter.
     pub answers_within: Millis,
-    /// An accepted launch is in the listing within this time.
+    /// An accepted launch is in the listing within this time. If a listing that begins later does not show it, its
+    /// machine counts as gone, and is asked for again with another token.
     pub appears_within: Millis,
     /// A terminated machine has left the listing within this time.
     pub gone_within: Millis,

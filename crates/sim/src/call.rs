@@ -97,7 +97,8 @@ impl World {
         match &effect.act {
             Act::Launch { token, attempt } => {
                 let answer = self.launch(effect, token, *attempt);
-                (answer.at, answer.result.map_or_else(failed, |_| EffectOutcome::Done))
+                let listed_by = answer.at + self.appears_in(effect);
+                (answer.at, answer.result.map_or_else(failed, |_| EffectOutcome::Launched { listed_by }))
             }
             // Nodes of this world join by themselves.
             Act::Install { .. } => (now, EffectOutcome::Done),
@@ -146,6 +147,12 @@ impl World {
         let answer = cloud.launch(&spec, token);
         self.tally.machines += (cloud.existing().len() - before) as u64;
         Answer { at: answer.at, result: answer.result.map(|id| named_id(&pool.provider, &id)) }
+    }
+
+    fn appears_in(&self, effect: &Effect) -> Millis {
+        let pool = self.pools.iter().find(|pool| pool.id == effect.pool);
+        let cloud = pool.and_then(|pool| self.clouds.get(&pool.provider));
+        cloud.map_or(Millis(0), |cloud| cloud.habits().appears_in)
     }
 
     fn terminate(&mut self, id: &CloudId, cause: EndCause) -> Answer<()> {

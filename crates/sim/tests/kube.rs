@@ -109,6 +109,34 @@ fn a_node_that_never_becomes_ready_is_replaced_elsewhere() {
 }
 
 /// Nodes that are ready and keep a taint of their start are on their way: nothing is bought for the same pods again.
+/// Something deletes each node the moment it is there: the provider has said yes, and lists nothing.
+#[test]
+fn machines_that_are_gone_before_they_are_listed_are_not_waited_for() {
+    let mut world = KubeWorld::new();
+    world.pool("spot", 4, 16, 30, 10);
+    world.pool("on-demand", 4, 16, 100, 10);
+    world.cloud.habits.insert("spot".into(), Habits { fleeting: true, ..Habits::default() });
+    world.app("web", App::new("web", 10, 1000, 512));
+    world.run(minutes(1));
+    assert_eq!(world.cloud.count("on-demand"), 3, "{}", world.picture());
+    world.until("ten pods run", minutes(2), |w| w.cluster.placed("web") == 10);
+    world.run(minutes(60));
+    // Rests of 30 s, 1, 2, 4, 8 and 10 minutes: 10 tries in an hour, with 3 machines, each asked for 4 times.
+    assert!(world.cloud.asked[&ostler_model::PoolId::new("spot")] <= 120, "{:?}", world.cloud.asked);
+}
+
+/// It was an accident: the next attempt is one, and at once.
+#[test]
+fn a_machine_that_is_gone_before_it_is_listed_is_asked_for_again() {
+    let mut world = small(10);
+    world.cloud.habits.insert("general".into(), Habits { fleeting: true, ..Habits::default() });
+    world.app("web", App::new("web", 4, 1000, 512));
+    world.until("a machine is asked for", minutes(1), |w| w.cloud.made == 1);
+    world.cloud.habits.clear();
+    world.until("four pods run", minutes(2), |w| w.cluster.placed("web") == 4);
+    assert_eq!(world.cloud.made, 2, "{}", world.picture());
+}
+
 #[test]
 fn taints_of_the_start_are_waited_for() {
     let mut world = KubeWorld::new();

@@ -152,6 +152,49 @@ fn a_failed_effect_is_planned_and_a_late_report_is_not() {
     "#]]);
 }
 
+/// It is told with every plan until the record moves on, since the look that proves something may come later.
+#[test]
+fn an_accepted_launch_is_told_until_its_record_moves_on() {
+    let mut l = with_a_launch();
+    let listed_by = Timestamp(l.now + 500);
+    l.ended("w", "i-00000000-1", 1, EffectOutcome::Launched { listed_by });
+    l.listed("p", vec![]);
+    l.planned("w");
+    l.now += 1000;
+    l.listed("p", vec![]);
+    l.planned("w");
+    l.committed("w", 2);
+    l.tick(1);
+    l.check(expect![[r#"
+        > configured
+          load w
+        > loaded w at version 0
+        > p lists 0 machines
+        > 1 tasks wait in w
+          plan w
+        > planned w
+          commit w at version 0: i-00000000-1 made, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.1
+          publish w: 0 notes
+        > effect 1 of i-00000000-1 ended
+          look at provider p
+        > p lists 0 machines
+          plan w with 1 reports
+        > planned w
+          publish w: 0 notes
+        > p lists 0 machines
+          plan w with 1 reports
+        > planned w
+          commit w at version 1: i-00000000-1 launch_requeued, i-00000000-1 launch_requested
+        > committed w
+          run w: launch i-00000000-1.2
+          publish w: 0 notes
+        > 1 s later
+          plan w
+    "#]]);
+}
+
 #[test]
 fn what_an_effect_did_shows_in_a_look() {
     let mut l = with_a_launch();

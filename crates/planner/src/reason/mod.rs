@@ -32,6 +32,11 @@ pub enum Reason {
         /// How often it has been asked.
         attempt: u32,
     },
+    /// The provider accepted the launch and does not list the machine; the launch is asked again.
+    LaunchVanished {
+        /// How often it has been asked.
+        attempt: u32,
+    },
     /// The provider did not answer as often as it may; given up.
     LaunchGivenUp {
         /// How often it was asked.
@@ -336,6 +341,7 @@ reasons! {
     Self::LaunchHeld { why: H::BackingOff { .. } } => "held_backoff", "A launch waits, since the provider refused its pool a moment ago.", "See the pool's last refusal.";
     Self::LaunchHeld { .. } => "held_provider", "A launch waits, since its provider cannot be listed.", "See the provider's failure.";
     Self::LaunchUnanswered { .. } => "launch_unanswered", "The provider showed no machine in time; the launch is asked again as a new attempt.", "";
+    Self::LaunchVanished { .. } => "launch_vanished", "The provider accepted the launch and does not list its machine, as if that had ended at once; the launch is asked again as a new attempt.", "Find out what ends new machines: the provider's log, or somebody who deletes them.";
     Self::LaunchGivenUp { .. } => "launch_given_up", "The provider showed no machine, as often as it may be asked.", "Look at the provider; a machine that comes late will be adopted.";
     Self::LaunchRefused { .. } => "launch_refused", "The provider refused the launch; the demand goes elsewhere while the pool backs off.", "The provider's message says why: capacity, quota, rights.";
     Self::PoolRests { .. } => "pool_rests", "Machines of the pool end before their node is up, or as soon as it is; the pool rests, twice as long each time, and the demand goes elsewhere.", "Look at the log of such a machine: a wrong command, a wrong version, no memory.";

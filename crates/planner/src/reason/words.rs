@@ -15,6 +15,12 @@ impl fmt::Display for Reason {
             Self::LaunchUnanswered { after, attempt } => {
                 write!(f, "no machine after {after} (attempt {attempt}), asked again")
             }
+            Self::LaunchVanished { attempt } => {
+                write!(
+                    f,
+                    "the provider accepted it, and does not list its machine (attempt {attempt}), asked again"
+                )
+            }
             Self::LaunchGivenUp { attempts } => write!(f, "no machine after {attempts} attempts, given up"),
             Self::LaunchRefused { failure } => write!(f, "the provider refused: {failure}"),
             Self::PoolRests { .. } => {

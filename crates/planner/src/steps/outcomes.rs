@@ -6,7 +6,9 @@ use crate::reason::Reason;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ostler_lifecycle::{Event, StateName};
-use ostler_model::{EffectOutcome, EffectReport, EndCause, Failure, InstanceId};
+use ostler_model::{
+    EffectOutcome, EffectReport, EndCause, Failure, FailureClass, InstanceId, Scoring, Timestamp,
+};
 
 /// Refused launches, drains, preparations and terminations move their records on.
 pub(crate) fn outcomes(draft: &mut Draft<'_>) {
@@ -24,7 +26,10 @@ pub(crate) fn outcomes(draft: &mut Draft<'_>) {
 
 fn outcome(draft: &mut Draft<'_>, serial: Serial, outcome: &EffectOutcome) {
     match (outcome, draft.instances[&serial].state().name()) {
-        (EffectOutcome::Failed(failure), StateName::Requested) => refused(draft, serial, failure),
+        (EffectOutcome::Failed(failure), StateName::Requested) => {
+            refused(draft, serial, failure, Reason::LaunchRefused { failure: failure.clone() });
+        }
+        (EffectOutcome::Launched { listed_by }, StateName::Requested) => accepted(draft, serial, *listed_by),
         (EffectOutcome::Failed(failure), StateName::Installing) => {
             let event = Event::InstallFailed { failure: failure.clone() };
             draft.apply(serial, event, Reason::InstallRefused { failure: failure.clone() });
@@ -50,8 +55,26 @@ fn outcome(draft: &mut Draft<'_>, serial: Serial, outcome: &EffectOutcome) {
     }
 }
 
+/// Had a listing shown the machine, the record would have claimed it in this same plan, see `machines`. One that began
+/// after the machine must show proves that it is gone, and nobody waits for it any longer.
+fn accepted(draft: &mut Draft<'_>, serial: Serial, listed_by: Timestamp) {
+    let (instance, policy) = (&draft.instances[&serial], &draft.snapshot.policy);
+    let shown = draft.looked_at(instance.pool()).is_some_and(|began| began > listed_by);
+    if !shown || policy.scoring == Scoring::RayExact {
+        return; // Ray waits.
+    }
+    let attempt = instance.attempt();
+    if attempt <= policy.timeouts.request_retries {
+        draft.apply(serial, Event::LaunchRequeued, Reason::LaunchVanished { attempt });
+    } else {
+        let message = alloc::format!("{attempt} launches were accepted, and no machine was ever listed");
+        let failure = Failure { class: FailureClass::Transient, message };
+        refused(draft, serial, &failure, Reason::LaunchGivenUp { attempts: attempt });
+    }
+}
+
 /// The record ends, and its pool backs off, so that the demand goes elsewhere in this same plan.
-fn refused(draft: &mut Draft<'_>, serial: Serial, failure: &Failure) {
+fn refused(draft: &mut Draft<'_>, serial: Serial, failure: &Failure, reason: Reason) {
     let (now, policy) = (draft.snapshot.now, &draft.snapshot.policy);
     let pool = draft.instances[&serial].pool().clone();
     let memory = draft.memory.pools.entry(pool.clone()).or_default();
@@ -63,14 +86,13 @@ fn refused(draft: &mut Draft<'_>, serial: Serial, failure: &Failure) {
     };
     let at = memory.refusal.as_ref().filter(|last| now < last.until(policy)).map_or(now, |last| last.at);
     memory.refusal = Some(Refusal { at, in_a_row, failure: failure.clone() });
-    let reason = Reason::LaunchRefused { failure: failure.clone() };
     draft.apply(serial, Event::LaunchFailed { failure: failure.clone() }, reason);
     withdraw_queued(draft, &pool);
 }
 
 /// What still waits in the queue of a pool that refuses would only hide the demand from other pools.
 fn withdraw_queued(draft: &mut Draft<'_>, pool: &ostler_model::PoolId) {
-    if draft.snapshot.policy.scoring == ostler_model::Scoring::RayExact {
+    if draft.snapshot.policy.scoring == Scoring::RayExact {
         return; // Ray asks the same pool again.
     }
     for serial in draft.serials(|i| i.pool() == pool && i.state().name() == StateName::Queued) {

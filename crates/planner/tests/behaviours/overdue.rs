@@ -51,6 +51,74 @@ fn b58_stuck_instances_requested() {
     );
 }
 
+// The provider said yes, and a look that began after the machine must show has not shown it. One that began earlier
+// says nothing, nor does a report of an earlier attempt; a machine that is listed is claimed; Ray waits.
+#[test]
+fn accepted_launches_that_are_not_listed() {
+    check(
+        "
+        policy speed=1000
+        pool a CPU=1
+        pool b CPU=1 provider=late
+        look at=0
+        listing late at=-1
+        inst i1 a requested age=9
+        inst i2 a requested age=9
+        inst i3 a requested age=9
+        inst i4 b requested age=9
+        inst i5 a requested age=9 attempt=2
+        machine m2 a for=i2.1
+        task 5 CPU=1
+        report i1 launched=-1
+        report i2 launched=-1
+        report i3 launched=0
+        report i4 launched=-1
+        report i5 launched=-1 epoch=1
+        ",
+        expect![[r#"
+            i2: requested -> allocated [machine_appeared]
+            i1: requested -> queued [launch_vanished]
+            i1: queued -> requested [launch_turn]
+            i3: requested stays, waiting demand has its place here
+            i4: requested stays, waiting demand has its place here
+            i5: requested stays, waiting demand has its place here
+        "#]],
+    );
+    check(
+        "
+        policy ray-exact
+        pool a CPU=1
+        inst i1 a requested age=9
+        task 1 CPU=1
+        report i1 launched=-1
+        ",
+        expect![[r#"
+            i1: requested stays, waiting demand has its place here
+        "#]],
+    );
+}
+
+// As often as a launch that was not answered; then the pool rests, and the demand goes elsewhere in the same plan.
+#[test]
+fn accepted_launches_that_are_not_listed_are_given_up() {
+    check(
+        "
+        timeouts retries=1
+        pool a CPU=1
+        pool b CPU=1
+        inst i1 a requested attempt=2 age=9
+        task 1 CPU=1
+        report i1 launched=-1
+        ",
+        expect![[r#"
+            i1: requested -> allocation_failed [launch_given_up]
+            new2: new queued in b [launch_demand]
+            new2: queued -> requested [launch_turn]
+            pool a: backs off for 30 s
+        "#]],
+    );
+}
+
 // It is idle still, and the next look at it starts another drain.
 #[test]
 fn b59_stuck_instances_ray_stop_requested() {

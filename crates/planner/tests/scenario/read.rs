@@ -15,6 +15,7 @@
 //! policy target blind=a | wish 3 keep=i1,i2 delete=i3    (a workload that is scaled to a number)
 //! floor 2 CPU=4 + 1 GPU=1
 //! report i1 failed=quota | report i1 rejected | report i1 done | report i1 failed=quota epoch=0
+//! report i1 launched=-5             listed by then, or gone
 //! memory refusal=a:-5:2 timed_out=a:-5 missing=i1:-5 unneeded=a:-5 session=s reported=...
 //! session s2
 //! skipped words
@@ -331,6 +332,9 @@ impl Builder {
         let epoch = self.snapshot.instances.iter().find(|i| i.id().as_str() == id).map_or(0, Instance::epoch);
         let outcome = match words.get("failed") {
             Some(class) => EffectOutcome::Failed(failure(class)),
+            None if words.get("launched").is_some() => EffectOutcome::Launched {
+                listed_by: time(words.get("launched").expect("by when it is listed")),
+            },
             None if words.has("rejected") => EffectOutcome::DrainRejected("in use again".into()),
             None => EffectOutcome::Done,
         };

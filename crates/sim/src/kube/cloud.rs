@@ -15,6 +15,8 @@ pub struct Habits {
     pub startup: Millis,
     /// The node is there and never ready.
     pub never_ready: bool,
+    /// Machines are gone before anybody lists them.
+    pub fleeting: bool,
     /// Launches are refused so.
     pub refuse: Option<FailureClass>,
     /// Launches are refused once there are so many machines.
@@ -26,7 +28,15 @@ pub struct Habits {
 impl Default for Habits {
     fn default() -> Self {
         let (boot, startup) = (Millis::secs(60), Millis(0));
-        Self { boot, startup, never_ready: false, refuse: None, stock: None, allocatable: None }
+        Self {
+            boot,
+            startup,
+            never_ready: false,
+            fleeting: false,
+            refuse: None,
+            stock: None,
+            allocatable: None,
+        }
     }
 }
 
@@ -91,7 +101,10 @@ impl Cloud {
             address: String::new(),
         };
         let ready_at = (!habits.never_ready).then(|| now + habits.boot);
-        self.machines.insert(id.clone(), VirtualMachine { instance, made_of: pool.clone(), ready_at });
+if !habits.fleeting {
+            let made_of = pool.clone();
+            self.machines.insert(id.clone(), VirtualMachine { instance, made_of, ready_at });
+        }
         self.tokens.insert(token.as_str().to_owned(), id);
         Ok(())
     }

@@ -252,7 +252,7 @@ impl KubeWorld {
                 };
                 let record = (&effect.instance, *attempt);
                 match self.cloud.launch(self.now, &workload(), pool, record, token) {
-                    Ok(()) => EffectOutcome::Done,
+                    Ok(()) => EffectOutcome::Launched { listed_by: self.now },
                     Err(class) => EffectOutcome::Failed(Failure { class, message: "refused".to_owned() }),
                 }
             }
