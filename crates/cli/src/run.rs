@@ -4,7 +4,7 @@ use crate::args::{Format, RunArgs};
 use crate::exit::{Exit, Trouble};
 use ostler_config::{Configuration, Loaded, Overrides};
 use ostler_console::Secret;
-use ostler_daemon::{Board, Claims, Loader, Options, RealOutside, Rim};
+use ostler_daemon::{Board, Claims, Loader, Loss, Options, RealOutside, Rim};
 use ostler_store::SqliteStore;
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -54,10 +54,11 @@ async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit
     };
     let (stop, stopped) = watch::channel(false);
     let mut console = None;
+    let mut loss = None;
     let ending = async {
         tokio::select! {
             () = shutdown => {}
-            () = ostler_daemon::lost(&held) => tracing::warn!("another Ostler leads now; this one stops"),
+            lost = ostler_daemon::lost(&held) => loss = Some(lost),
         }
     };
     let ended = ostler_daemon::run(
@@ -77,6 +78,17 @@ async fn daemon(loader: Arc<Files>, configuration: Configuration) -> Result<Exit
         let _ = console.await;
     }
     ended.map_err(trouble)?;
+    match loss {
+        // Nobody may lead now: whoever supervises this one is to start it again.
+        Some(Loss::NotRenewed) => {
+            return Err(trouble(
+                "the Lease could not be renewed within two thirds of its duration, so this Ostler has stopped before \
+                 another may lead. Can the API server be reached? Start it again [OSTLER-D014]",
+            ));
+        }
+        Some(Loss::Taken) => tracing::warn!("another Ostler leads now; this one stops"),
+        None => {}
+    }
     tracing::info!("stopped; the machines stay, the next start finds them");
     Ok(Exit::Done)
 }

@@ -12,12 +12,13 @@ use ostler_model::ProviderId;
 use ostler_provider::Provider;
 use ostler_provider_externalgrpc::{self as external, ExternalGrpcProvider, Tls};
 use ostler_provider_kwok::{KwokConfig, KwokProvider};
-use ostler_workload_kubernetes::lease::{Claim, Held, Lease};
+use ostler_workload_kubernetes::lease::{Claim, Held, Lease, Loss};
 use ostler_workload_kubernetes::{Config, KubernetesWorkload};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
+use std::task::Poll;
 
 pub(crate) fn workload(config: &WorkloadConfig, kind: &KubernetesConfig) -> Result<Connected, DaemonError> {
     let started = KubernetesWorkload::start(client(config, kind));
@@ -117,13 +118,13 @@ impl Claims {
 }
 
 /// Ends with the first Lease that is lost; never, if there is none.
-pub async fn lost(held: &[Held]) {
+pub async fn lost(held: &[Held]) -> Loss {
     let mut losses: Vec<_> = held.iter().map(|held| Box::pin(held.lost())).collect();
     std::future::poll_fn(|context| {
-        let gone = losses.iter_mut().any(|loss| loss.as_mut().poll(context).is_ready());
-        if gone { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        let lost = losses.iter_mut().map(|loss| loss.as_mut().poll(context)).find(Poll::is_ready);
+        lost.unwrap_or(Poll::Pending)
     })
-    .await;
+    .await
 }
 
 /// Machines of a server of Cluster Autoscaler's external gRPC protocol.

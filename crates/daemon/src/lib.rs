@@ -30,6 +30,7 @@ pub use connect::RealOutside;
 pub use error::DaemonError;
 pub use kubernetes::{Claims, lead, lost};
 pub use look::look;
+pub use ostler_workload_kubernetes::lease::Loss;
 pub use reload::Loader;
 pub use rim::{Connect, Connected, Rim};
 pub use shell::{Options, run};

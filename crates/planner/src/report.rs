@@ -49,7 +49,8 @@ pub struct PodsReport {
     pub waiting: u64,
     /// Those that have a place on a node that is there, is coming, or is launched now.
     pub placed: u64,
-    /// Those for which a node is launched now: unique id and pool; the first few hundred.
+    /// Those for which a node is launched now or on its way: unique id, and the pool of the node on which they have
+    /// their place; the first few hundred.
     pub bring_nodes: Vec<(String, PoolId)>,
     /// Those that wait for something else than room, or for somebody else: name, and why; the first few hundred.
     pub ignored: Vec<(String, String)>,

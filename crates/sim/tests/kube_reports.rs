@@ -261,3 +261,34 @@ fn k61_a_node_waits_for_its_pod() {
     world.until("it runs", minutes(2), settled);
     assert_eq!(world.cloud.made, 1);
 }
+
+/// Each pod is told of one pool, that of the node on which it has its place, for as long as that node is coming. A pod
+/// without a place is told of none.
+#[test]
+fn each_pod_has_one_node_that_comes_for_it() {
+    let mut world = KubeWorld::new();
+    world.pool("small", 4, 16, 100, 2);
+    world.pool("large", 16, 64, 400, 2);
+    world.app("web", App::new("web", 2, 3000, 512));
+    world.app("big", App::new("big", 2, 15_000, 512));
+    world.app("huge", App::new("huge", 1, 100_000, 512));
+    let comes_for = |world: &KubeWorld| {
+        let pods =
+            world.last.as_ref().and_then(|plan| plan.report.pods.clone()).expect("a report about pods");
+        // The uid of a pod is its name, that of its app and a number.
+        let app = |pod: &str| pod.rsplit_once('-').map(|(app, _)| app.to_owned()).expect("a number");
+        let mut all: Vec<String> =
+            pods.bring_nodes.iter().map(|(pod, pool)| format!("{} {pool}", app(pod))).collect();
+        all.sort();
+        all
+    };
+    let expected = ["big large", "big large", "web small", "web small"];
+    for _ in 0..4 {
+        world.run(Millis::secs(10));
+        assert_eq!(comes_for(&world), expected, "{}", world.picture());
+    }
+    world
+        .until("four pods run", minutes(5), |w| w.cluster.placed("web") == 2 && w.cluster.placed("big") == 2);
+    world.run(Millis::secs(10));
+    assert_eq!(comes_for(&world), [""; 0]);
+}

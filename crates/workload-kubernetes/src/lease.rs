@@ -35,8 +35,17 @@ pub struct Lease {
     pub lasts: Duration,
 }
 
-/// Ours until then unless it is renewed before; `None`: it is lost.
-type Until = Option<Instant>;
+/// Ours until then unless it is renewed before, or lost.
+type Until = Result<Instant, Loss>;
+
+/// How a Lease was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// Somebody else has it.
+    Taken,
+    /// It could not be renewed in time. Maybe nobody has it.
+    NotRenewed,
+}
 
 /// Whether a Lease is ours still, by our own clock.
 #[derive(Debug, Clone)]
@@ -46,7 +55,7 @@ impl Claim {
     /// `false` as soon as somebody else may have taken it over: also at the first moment after a long sleep, when
     /// nobody has told us yet.
     pub fn holds(&self) -> bool {
-        self.0.borrow().is_some_and(|until| Instant::now() < until)
+        self.0.borrow().is_ok_and(|until| Instant::now() < until)
     }
 }
 
@@ -67,9 +76,10 @@ impl Held {
 
     /// Waits until it is not ours any more: somebody has taken it over, or it could not be renewed for two
     /// thirds of its length, so that we stop before anybody else may begin.
-    pub async fn lost(&self) {
+    pub async fn lost(&self) -> Loss {
         let mut until = self.claim.0.clone();
-        let _ = until.wait_for(Option::is_none).await; // the task's end is the loss, too
+        let loss = until.wait_for(Result::is_err).await.ok().and_then(|until| until.err());
+        loss.unwrap_or(Loss::NotRenewed) // the task has ended
     }
 
     /// For whoever writes or acts by it.
@@ -165,11 +175,11 @@ impl Lease {
         let term = u64::try_from(term).unwrap_or(0);
         tracing::info!(lease = self.name, holder = self.holder, term, "the Lease is ours");
         let renewing = Renewing { lease: self.clone(), leases, object, renewed: asked };
-        let (until, claim) = watch::channel(Some(renewing.end()));
+        let (until, claim) = watch::channel(Ok(renewing.end()));
         let (stop, stopped) = oneshot::channel();
         let renewing = tokio::spawn(async move {
-            renewing.run(stopped, &until).await;
-            until.send_replace(None);
+            let loss = renewing.run(stopped, &until).await;
+            until.send_modify(|until| *until = Err(loss));
         });
         Held { term, claim: Claim(claim), stop: Some(stop), renewing }
     }
@@ -197,7 +207,7 @@ impl Renewing {
     }
 
     /// Until it is lost or given up.
-    async fn run(mut self, mut stopped: oneshot::Receiver<()>, until: &watch::Sender<Until>) {
+    async fn run(mut self, mut stopped: oneshot::Receiver<()>, until: &watch::Sender<Until>) -> Loss {
         let every = self.lease.lasts / 3;
         let mut wait = every;
         loop {
@@ -206,7 +216,7 @@ impl Renewing {
                     if told.is_ok() {
                         self.give_up().await;
                     }
-                    return;
+                    return Loss::NotRenewed;
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -216,16 +226,16 @@ impl Renewing {
                     lease = self.lease.name,
                     "the Lease could not be renewed in time; it is lost"
                 );
-                return;
+                return Loss::NotRenewed;
             };
             match result {
                 Ok(true) => {
                     wait = every;
-                    until.send_replace(Some(self.end()));
+                    until.send_modify(|until| *until = Ok(self.end()));
                 }
                 Ok(false) => {
                     tracing::error!(lease = self.lease.name, "somebody else has the Lease; it is lost");
-                    return;
+                    return Loss::Taken;
                 }
                 Err(error) => {
                     tracing::warn!(lease = self.lease.name, %error, "the Lease could not be renewed; trying again");

@@ -1,7 +1,7 @@
 //! Telling the cluster's users what is planned: events on pods and nodes, and a ConfigMap with the status.
 
 use crate::config::Config;
-use crate::error::explain;
+use crate::error::{explain, status};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference};
 use k8s_openapi::api::events::v1::Event as KubeEvent;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
@@ -12,7 +12,7 @@ use ostler_model::NodeId;
 use ostler_workload::{NodeNews, NodeNotice, PodNews, PodNotice, Published, Severity, WorkloadError};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,9 @@ pub(crate) const STATUS: &str = "ostler-status";
 const EVENTS_MAX: usize = 50;
 /// What is still so is told again after this, since events are forgotten after an hour.
 const AGAIN: Duration = Duration::from_secs(20 * 60);
+/// A pod is told once of the node that comes for it, whatever its place is in the plans that follow: the scheduler
+/// decides in the end. What is told is forgotten after [`AGAIN`], so that this may be told again then.
+const ONCE: &str = "TriggeredScaleUp";
 /// The API server takes no longer text in an event.
 const NOTE_MAX: usize = 1000;
 /// A ConfigMap may have 1 MiB.
@@ -134,6 +137,8 @@ pub(crate) struct Publisher {
     generation: AtomicU64,
     told: Mutex<Told>,
     status: tokio::sync::Mutex<Option<String>>,
+    /// The namespace of the status is not there, and that has been said.
+    homeless: AtomicBool,
 }
 
 impl Publisher {
@@ -144,6 +149,7 @@ impl Publisher {
             generation: AtomicU64::new(0),
             told: Mutex::default(),
             status: tokio::sync::Mutex::default(),
+            homeless: AtomicBool::new(false),
         }
     }
 
@@ -179,10 +185,30 @@ impl Publisher {
             "metadata": {"name": STATUS},
             "data": {"status": cut(text, STATUS_MAX)},
         });
-        let written = maps.patch(STATUS, &PatchParams::apply(WE).force(), &Patch::Apply(&map)).await;
-        written.map_err(|error| explain(&format!("write the ConfigMap {STATUS}"), &error))?;
-        *last = Some(text.to_owned());
-        Ok(())
+        match maps.patch(STATUS, &PatchParams::apply(WE).force(), &Patch::Apply(&map)).await {
+            Ok(_) => {
+                self.homeless.store(false, Ordering::Relaxed);
+                *last = Some(text.to_owned());
+                Ok(())
+            }
+            // What is made by applying it can only be not found because its namespace is not: the rest is told.
+            Err(error) if status(&error) == Some(404) => {
+                self.say_homeless();
+                Ok(())
+            }
+            Err(error) => Err(explain(&format!("write the ConfigMap {STATUS}"), &error)),
+        }
+    }
+
+    /// Says once that the status has no place, until it has one.
+    fn say_homeless(&self) {
+        let namespace = &self.events.namespace;
+        if !self.homeless.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "there is no namespace {namespace}, so the ConfigMap {STATUS} is not written: create it (kubectl create \
+                 namespace {namespace}), or set `namespace` [kubernetes.namespace]"
+            );
+        }
     }
 
     /// What has not been told yet, or not for long; no more than a bounded number.
@@ -193,10 +219,10 @@ impl Publisher {
         let notices: Vec<_> = notices.collect();
         let now: std::collections::BTreeSet<_> =
             notices.iter().map(|(_, line, id)| (id.clone(), line.reason)).collect();
-        told.retain(|key, (_, at)| now.contains(key) && at.elapsed() < AGAIN);
+        told.retain(|key, (_, at)| (now.contains(key) || key.1 == ONCE) && at.elapsed() < AGAIN);
         let new = notices.into_iter().filter_map(|(on, line, id)| {
             let key = (id, line.reason);
-            let known = told.get(&key).is_some_and(|(text, _)| *text == line.text);
+            let known = told.get(&key).is_some_and(|(text, _)| *text == line.text || key.1 == ONCE);
             (!known).then_some((on, line, Some(key)))
         });
         let events = status.events.iter().map(|event| {
@@ -221,7 +247,7 @@ fn of_pod(notice: &PodNotice) -> (On, Line, Arc<str>) {
     let on =
         On::Pod { namespace: notice.namespace.clone(), name: notice.name.clone(), uid: notice.uid.clone() };
     let reason = match notice.news {
-        PodNews::TriggeredScaleUp => "TriggeredScaleUp",
+        PodNews::TriggeredScaleUp => ONCE,
         PodNews::NotTriggerScaleUp => "NotTriggerScaleUp",
     };
     (on, Line::normal(reason, notice.text.clone()), notice.uid.clone())

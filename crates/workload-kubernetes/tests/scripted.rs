@@ -8,7 +8,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use ostler_model::kube::Cluster;
 use ostler_model::{FailureClass, WorkloadState};
-use ostler_workload::{Workload, WorkloadError};
+use ostler_workload::{PodNews, PodNotice, Published, Workload, WorkloadError};
 use ostler_workload_kubernetes::{Config, KubernetesWorkload};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,7 @@ struct Script {
     listed: BTreeMap<String, u32>,
     watches: BTreeMap<String, broadcast::Sender<Bytes>>,
     forbidden: BTreeSet<String>,
+    missing: BTreeSet<String>,
     silent: bool,
     /// The minor version that it says it is; empty is a new one.
     minor: &'static str,
@@ -131,6 +132,9 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, uri: Uri) -> Response 
     if script.forbidden.contains(path) {
         return status(403, "Forbidden");
     }
+    if script.missing.contains(path) {
+        return status(404, "NotFound");
+    }
     if query.contains("watch=true") {
         let watch = script.watches.entry(path.to_owned()).or_insert_with(|| broadcast::channel(64).0);
         let lines = BroadcastStream::new(watch.subscribe()).map(|line| line.map_err(io::Error::other));
@@ -219,6 +223,27 @@ async fn a_right_that_is_taken_away_is_named_until_it_is_back() {
     server.sees("the refusal", denied).await;
     server.script().forbidden.clear();
     server.sees("a look", Result::is_ok).await;
+}
+
+/// Nobody made the namespace of the status: that is said in the log, and pods are told all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_are_told_without_a_place_for_the_status() {
+    let server = Server::start(Vec::new()).await;
+    server.sees("a look", Result::is_ok).await;
+    server.script().missing.insert("/api/v1/namespaces/ostler/configmaps/ostler-status".to_owned());
+    let news = PodNews::NotTriggerScaleUp;
+    let notice = PodNotice {
+        namespace: "default".into(),
+        name: "a".into(),
+        uid: "u".into(),
+        news,
+        text: "no pool".into(),
+    };
+    let published =
+        Published { generation: 1, pods: vec![notice], status: "one pod".into(), ..Published::default() };
+    server.workload.publish(&published).await.expect("it is told");
+    let events = server.script().listed.get("/apis/events.k8s.io/v1/namespaces/default/events").copied();
+    assert_eq!(events, Some(1), "an event is written: {:?}", server.script().listed);
 }
 
 /// Nodes declare features from 1.36 on: before, no pod may be kept from a node for want of one.

@@ -101,7 +101,7 @@ impl Cloud {
             address: String::new(),
         };
         let ready_at = (!habits.never_ready).then(|| now + habits.boot);
-if !habits.fleeting {
+        if !habits.fleeting {
             let made_of = pool.clone();
             self.machines.insert(id.clone(), VirtualMachine { instance, made_of, ready_at });
         }

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::Api;
 use ostler_model::{NodeId, Timestamp};
 use ostler_workload::{Event, NodeNews, NodeNotice, PodNews, PodNotice, Published, Severity, Workload};
-use ostler_workload_kubernetes::lease::Lease;
+use ostler_workload_kubernetes::lease::{Lease, Loss};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,13 @@ async fn events_and_the_status_are_written_once() {
     events.sort();
     assert_eq!(events, [format!("NotTriggerScaleUp: {why}"), "TriggeredScaleUp: general 0→1".into()]);
     assert_eq!(world.events("ostler-status").await, ["Ostler: a launch failed"]);
+    // Its place is another one for a plan, and none for the next.
+    let another = told(3, vec![notice(PodNews::TriggeredScaleUp, "gpu 0→1")], "three nodes");
+    for told in [another, told(4, Vec::new(), "three nodes"), Published { generation: 5, ..second }] {
+        workload.publish(&Published { events: Vec::new(), ..told }).await.expect("publish answers");
+    }
+    let told_of_growth = world.events("tell-pod").await.iter().filter(|e| e.starts_with("Triggered")).count();
+    assert_eq!(told_of_growth, 1, "a pod is told once");
     assert_eq!(maps.get("ostler-status").await.expect("it").data.expect("data")["status"], "three nodes");
     let described = world.lab.kubectl(&["describe", "pod", "tell-pod"]);
     assert!(String::from_utf8_lossy(&described.stdout).contains("TriggeredScaleUp"), "{described:?}");
@@ -101,7 +108,8 @@ async fn a_claim_ends_by_our_own_clock() {
     // Nothing of this runtime runs meanwhile.
     std::thread::sleep(Duration::from_millis(4500));
     assert!(!claim.holds(), "two thirds are over");
-    tokio::time::timeout(PATIENCE, held.lost()).await.expect("the loss is told");
+    let loss = tokio::time::timeout(PATIENCE, held.lost()).await.expect("the loss is told");
+    assert_eq!(loss, Loss::NotRenewed);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,5 +143,6 @@ async fn one_leads_at_a_time_and_the_term_rises() {
         Api::namespaced(world.admin.clone(), "ostler");
     let forced = json!({"spec": {"holderIdentity": "x", "leaseTransitions": 99}});
     leases.patch("ostler", &Default::default(), &kube::api::Patch::Merge(forced)).await.expect("a patch");
-    tokio::time::timeout(PATIENCE, third.lost()).await.expect("the loss is told");
+    let loss = tokio::time::timeout(PATIENCE, third.lost()).await.expect("the loss is told");
+    assert_eq!(loss, Loss::Taken);
 }

@@ -12,7 +12,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ostler_model::kube::{Cluster, Pod};
 use ostler_model::{LaunchCause, NodeId, Pool};
-use ostler_packing::kube::problem::{Decision, Keep, Place, Problem};
+use ostler_packing::kube::problem::{Decision, Keep, Place, Problem, Stage};
 
 /// Pods that are named in a report; the rest are counted. Enough for a screen, and for the events of one plan.
 const PODS_NAMED: usize = 500;
@@ -54,17 +54,22 @@ fn pods(question: &Question<'_>, decision: &Decision) -> PodsReport {
     let waits = |pod: &&Pod| pod.waits();
     let waiting = problem.cluster.pods.iter().filter(waits);
     let ignored = |pod: &Pod| Some((pod_name(problem.cluster, pod), why_ignored(problem, pod)?));
-    let on_new = decision.placed.iter().filter_map(|(pod, place)| match place {
-        Place::New(pool, _) => {
-            let (pod, pool) = (problem.cluster.pods.get(*pod)?, problem.pools.get(*pool)?);
-            Some((pod.uid.to_string(), pool.id.clone()))
-        }
-        Place::Machine(_) => None,
+    let comes_for = decision.placed.iter().filter_map(|&(pod, place)| {
+        let pool = match place {
+            Place::New(pool, _) => pool,
+            Place::Machine(machine) => {
+                let machine =
+                    problem.machines.get(machine).filter(|machine| machine.stage == Stage::Coming)?;
+                machine.pool?
+            }
+        };
+        let (pod, pool) = (problem.cluster.pods.get(pod)?, problem.pools.get(pool)?);
+        Some((pod.uid.to_string(), pool.id.clone()))
     });
     PodsReport {
         waiting: waiting.clone().count() as u64,
         placed: decision.placed.len() as u64,
-        bring_nodes: on_new.take(PODS_NAMED).collect(),
+        bring_nodes: comes_for.take(PODS_NAMED).collect(),
         ignored: waiting.filter_map(ignored).take(PODS_NAMED).collect(),
     }
 }
