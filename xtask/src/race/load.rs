@@ -182,6 +182,7 @@ fn pool(kind: &Type, template: &KubeNode) -> PoolOption {
         group: None,
         group_max: None,
         closed: false,
+        gone: false,
         doubtful: false,
     }
 }
