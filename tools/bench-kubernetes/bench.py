@@ -3,8 +3,8 @@
 Cluster Autoscaler (a16f0ae8b5).
 
 The recorded figures were measured elsewhere (two cores, a quiet machine, November 2026), on files of the same description
-whose dice fell in another way: prices compare roughly, and of the times only the order of magnitude. With --files DIR the
-files there are planned instead; for those that were recorded the prices compare exactly.
+whose dice fell in another way: prices do not compare, and of the times only the order of magnitude. With --files DIR the
+files there are planned instead; if they are those of the record, the prices compare exactly and are shown.
 
     bench.py XTASK [--files DIR] [--runs N]
 """
@@ -47,7 +47,7 @@ def plan(xtask, path, plan_path, runs):
     return best
 
 
-def row(name, line):
+def row(name, line, same):
     up = name.startswith("up")
     price = line["price"] if up else line["price_after"]
     words = [f"{name:14}", f"{line['plan_s']:9.4f}", f"{price:10.2f}", f"{line['left']:5}"]
@@ -57,8 +57,9 @@ def row(name, line):
     if recorded:
         fastest = min(recorded, key=lambda who: recorded[who][0])
         cheapest = min(recorded, key=lambda who: recorded[who][1])
-        words.append(f"{recorded[fastest][0] / line['plan_s']:8.0f} x {fastest}'s {recorded[fastest][0]} s,")
-        words.append(f"{price / recorded[cheapest][1]:.3f} of {cheapest}'s {recorded[cheapest][1]:.2f}")
+        words.append(f"{recorded[fastest][0] / line['plan_s']:8.0f} x {fastest}'s {recorded[fastest][0]} s")
+    if recorded and same:
+        words.append(f" {price / recorded[cheapest][1]:.3f} of {cheapest}'s {recorded[cheapest][1]:.2f}")
     return " ".join(words)
 
 
@@ -68,7 +69,7 @@ def main():
     parser.add_argument("--files")
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
-    print("Ratios are to figures that were recorded elsewhere: as many times faster, and the part of the price.")
+    print("Ratios are to figures that were recorded elsewhere: as many times faster, and with --files the part of the price.")
     print(f"{'scenario':14} {'seconds':>9} {'price':>10} {'left':>5} {'new':>6} {'removed':>8} {'MiB':>6} verified")
     sound = True
     with tempfile.TemporaryDirectory() as folder:
@@ -83,7 +84,7 @@ def main():
                 path = generate.write(folder, generate.scenario(kind, size, int(count), 1, False))
             line = plan(given.xtask, path, pathlib.Path(folder) / "plan.json", given.runs)
             sound = sound and line["verified"] and line["left"] == 0
-            print(row(name, line), flush=True)
+            print(row(name, line, bool(given.files)), flush=True)
     raise SystemExit(0 if sound else 1)
 
 
