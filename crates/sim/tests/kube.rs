@@ -4,7 +4,7 @@
 use expect_test::expect;
 use ostler_lifecycle::StateName;
 use ostler_model::kube::{Taint, TaintEffect};
-use ostler_model::{FailureClass, Millis};
+use ostler_model::{FailureClass, Millis, Quantity};
 use ostler_sim::kube::{App, Habits, KubeWorld};
 
 /// Every pod that is wanted is there and placed.
@@ -153,6 +153,22 @@ fn taints_of_the_start_are_waited_for() {
     world.app("web", App::new("web", 12, 1000, 512));
     world.run(minutes(30));
     assert!(world.cloud.made > 3 && world.cloud.len() == 3, "{}", world.picture());
+}
+
+/// The scheduler knows nothing of what a pool promises: pods are at work on a node that we do not take for up yet.
+#[test]
+fn a_node_that_lacks_something_is_not_ended_under_its_pods() {
+    let mut world = KubeWorld::new();
+    let pool = world.pool("gpu", 4, 16, 100, 10);
+    let has = pool.resources.clone();
+    pool.resources.0.insert("example.com/gpu".into(), Quantity::units(1));
+    world.cloud.habits.insert("gpu".into(), Habits { allocatable: Some(has), ..Habits::default() });
+    world.app("web", App::new("web", 4, 1000, 512));
+    world.until("they run", minutes(5), settled);
+    world.run(minutes(60));
+    assert_eq!((world.cloud.made, world.cluster.evictions), (1, 0), "{}", world.picture());
+    world.scale("web", 0);
+    world.until("it goes when nothing is on it", minutes(60), |w| w.cloud.is_empty());
 }
 
 #[test]

@@ -109,6 +109,14 @@ impl Ostler {
         String::from_utf8_lossy(&output.expect("ostler can be started").stdout).into_owned()
     }
 
+    /// Its last decisions, for people.
+    pub(crate) fn decisions(&self) -> String {
+        let mut command = Command::new(ostler_binary());
+        command.args(["journal", "--limit", "60", "--store"]).arg(self.path("ostler.db"));
+        let output = command.output().expect("ostler can be started");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// What a store holds of decisions, oldest first.
     pub(crate) fn journal(store: &Path) -> Vec<Value> {
         let mut command = Command::new(ostler_binary());

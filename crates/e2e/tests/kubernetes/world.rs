@@ -301,7 +301,9 @@ impl World {
     /// What there is to say when something is wrong.
     pub(crate) fn report(&self) -> String {
         let (words, status) = (self.ostler.last_words(), self.ostler.says("status"));
-        format!("{}\n--- Ostler:\n{words}\n--- its status:\n{status}", self.see(Seen::picture))
+        let journal = self.ostler.decisions();
+        let picture = self.see(Seen::picture);
+        format!("{picture}\n--- Ostler:\n{words}\n--- its journal:\n{journal}\n--- its status:\n{status}")
     }
 
     /// A line with the time, for whoever reads along (`--nocapture`).

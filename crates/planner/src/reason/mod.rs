@@ -403,7 +403,7 @@ reasons! {
     Self::TargetRefused { .. } => "target_refused", "Fewer workers were asked for while some must stay, of a provider that decides itself which machine ends; nothing was changed.", "Use a provider that can choose, or wait until no query runs.";
     Self::TargetShort { .. } => "target_short", "Workers are wanted that no pool can give just now.", "See the pools' last refusals.";
     Self::TargetHeld { .. } => "target_held", "There are more workers than were asked for, and the rest may not go: they are protected, or cannot be seen.", "";
-    Self::KeptUnready { .. } => "kept_unready", "A worker does not answer its probe, and stays since it is protected.", "Is the probe right? The one who asks says that a query runs there.";
+    Self::KeptUnready { .. } => "kept_unready", "A worker does not answer its probe, or its node is not ready, and it stays since it is protected, or pods are on it.", "Is the probe right? The one who asks says that a query runs there.";
     Self::Illegal { .. } => "illegal", "An event did not fit its record, which was left as it is. This is a fault in Ostler.", "Please report it with the recording.";
 }
 

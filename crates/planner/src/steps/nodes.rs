@@ -144,7 +144,8 @@ impl Machines {
     }
 }
 
-fn joined(draft: &mut Draft<'_>, serial: Serial, node: &Node) {
+/// The node counts as up.
+pub(super) fn joined(draft: &mut Draft<'_>, serial: Serial, node: &Node) {
     let pool = draft.instances[&serial].pool().clone();
     if let Some(memory) = draft.memory.pools.get_mut(&pool) {
         memory.timed_out_at = None;

@@ -4,7 +4,8 @@ use crate::draft::{Draft, Serial};
 use crate::plan::{Severity, Subject};
 use crate::reason::Reason;
 use ostler_lifecycle::{Event, StateName, due_effect};
-use ostler_model::{Failure, FailureClass, Millis, Node, Timeouts};
+use ostler_model::kube::Pod;
+use ostler_model::{Failure, FailureClass, Millis, Node, NodeStatus, Timeouts};
 
 /// Helps each overdue record along.
 pub(crate) fn overdue(draft: &mut Draft<'_>) {
@@ -31,6 +32,9 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
             let id = draft.instances[&serial].id().clone();
             draft.note(Subject::Instance(id), Severity::Warning, Reason::KeptUnready { after });
         }
+        StateName::Allocated if after > timeouts.allocate && takes_pods(draft, serial).is_some() => {
+            stay_as_it_is(draft, serial, after);
+        }
         // A node whose status we do not know is there, and may be at work.
         StateName::Allocated if after > timeouts.allocate && !has_odd_node(draft, serial) => {
             let pool = draft.instances[&serial].pool().clone();
@@ -50,6 +54,28 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
         }
         _ => {}
     }
+}
+
+/// The node on its machine, if pods are at work on it: the scheduler took it for good before we did.
+fn takes_pods<'a>(draft: &Draft<'a>, serial: Serial) -> Option<&'a Node> {
+    let cloud = draft.instances.get(&serial)?.state().cloud()?;
+    let (state, _) = draft.snapshot.seen()?;
+    let node = state.nodes.iter().find(|node| node.cloud.as_ref() == Some(cloud))?;
+    let mut pods = state.cluster.as_ref()?.pods.iter();
+    let works = |pod: &Pod| pod.node.as_ref() == Some(&node.id) && !pod.is_of_node() && !pod.terminating;
+    pods.any(works).then_some(node)
+}
+
+/// Whatever it lacks of what its pool promises, it is not ended under its pods: it is taken as it is, and its pool last.
+fn stay_as_it_is(draft: &mut Draft<'_>, serial: Serial, after: Millis) {
+    let Some(node) = takes_pods(draft, serial) else { return };
+    let (id, pool) = (draft.instances[&serial].id().clone(), draft.instances[&serial].pool().clone());
+    if matches!(node.status, NodeStatus::Running | NodeStatus::Idle) {
+        super::nodes::joined(draft, serial, node);
+    } else {
+        draft.note(Subject::Instance(id), Severity::Warning, Reason::KeptUnready { after });
+    }
+    draft.memory.pools.entry(pool).or_default().timed_out_at = Some(draft.snapshot.now);
 }
 
 fn has_odd_node(draft: &Draft<'_>, serial: Serial) -> bool {
