@@ -20,7 +20,11 @@ pub(crate) fn overdue(draft: &mut Draft<'_>) {
         }
         // What waits for its turn to be asked again has not been asked yet.
         let asked_at = due_effect(instance).map_or(instance.since(), |effect| effect.not_before);
-        let after = draft.snapshot.now.since(asked_at);
+        let mut after = draft.snapshot.now.since(asked_at);
+        // A node may have come up since the last look, and have work.
+        if draft.snapshot.policy.kube.is_some() && instance.state().name() == StateName::Allocated {
+            after = draft.snapshot.seen().map_or(Millis(0), |(_, seen_at)| seen_at.since(asked_at));
+        }
         help(draft, serial, after, &timeouts);
     }
 }
