@@ -1,7 +1,7 @@
 //! What breaks: Ostler, the API server, machines. Nothing is lost, and nothing is doubled.
 
 use crate::make::{Deployment, Pool};
-use crate::watch::{Seen, node_is_ready, node_of, taints};
+use crate::watch::{Seen, is_marked, node_is_ready, node_of, taints};
 use crate::world::World;
 use kube::ResourceExt;
 use ostler_testkit::kube::Component;
@@ -23,7 +23,7 @@ pub(crate) async fn about_to_drain(world: &mut World, stop: &str) {
 async fn killed_during_a_drain() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
     about_to_drain(&mut world, "6s").await;
-    world.until("a node is marked", |seen| seen.nodes.values().any(|node| !taints(node).is_empty())).await;
+    world.until("a node is marked", |seen| seen.nodes.values().any(is_marked)).await;
     world.kill();
     world.throughout(Duration::from_secs(1), "Ostler is dead", |seen| seen.nodes.len() == 2).await;
     world.start();
@@ -51,7 +51,7 @@ async fn killed_while_pods_end() {
 async fn a_mark_that_is_left_behind_is_cleaned() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
     about_to_drain(&mut world, "6s").await;
-    world.until("a node is marked", |seen| seen.nodes.values().any(|node| !taints(node).is_empty())).await;
+    world.until("a node is marked", |seen| seen.nodes.values().any(is_marked)).await;
     world.kill();
     world.scale("ballast", 2).await;
     world.start();

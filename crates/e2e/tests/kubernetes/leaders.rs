@@ -3,7 +3,7 @@
 use crate::faults::about_to_drain;
 use crate::make::{Deployment, Pool};
 use crate::ostler::Ostler;
-use crate::watch::taints;
+use crate::watch::is_marked;
 use crate::world::World;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ async fn two(pools: &[Pool], knobs: &Value, shared_store: bool) -> (World, Ostle
 async fn the_second_takes_over_from_one_that_was_killed() {
     let (mut world, mut first) = two(&[Pool::of("general", 5)], &json!({}), true).await;
     about_to_drain(&mut world, "1s").await;
-    world.until("a node is marked", |seen| seen.nodes.values().any(|node| !taints(node).is_empty())).await;
+    world.until("a node is marked", |seen| seen.nodes.values().any(is_marked)).await;
     assert!(!world.ostler.log().contains("leads by its lease"), "{}", world.ostler.last_words());
     first.kill();
     world.say("the first is dead");

@@ -4,7 +4,7 @@ use crate::faults::about_to_drain;
 use crate::make::{Deployment, Pool};
 use crate::ostler::Ostler;
 use crate::rights::as_the_account;
-use crate::watch::{Seen, taints};
+use crate::watch::{Seen, is_marked};
 use crate::world::World;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn a_shadow_says_what_it_would_do_and_does_nothing() {
     world.ostler.stop();
     world.scale("web", 0).await;
     shadow.until_said("would remove it").await;
-    let untouched = |seen: &Seen| seen.nodes.len() == 2 && seen.nodes.values().all(|n| taints(n).is_empty());
+    let untouched = |seen: &Seen| seen.nodes.len() == 2 && !seen.nodes.values().any(is_marked);
     world.throughout(Duration::from_secs(2), "both nodes stay as they are", untouched).await;
     let status = shadow.says("status");
     assert!(status.contains("would remove it"), "{status}");
@@ -55,14 +55,18 @@ async fn a_shadow_goes_on_with_nothing() {
     let mut world = World::new(&[Pool::of("general", 5)]).await;
     about_to_drain(&mut world, "1s").await;
     let leaving = |pod: &k8s_openapi::api::core::v1::Pod| pod.metadata.deletion_timestamp.is_some();
-    let marked = |seen: &Seen| seen.nodes.values().any(|node| !taints(node).is_empty());
-    world.until("a node is marked", marked).await;
+    world.until("a node is marked", |seen| seen.nodes.values().any(is_marked)).await;
     world.kill();
     // The pods of the ballast end by themselves.
     world.until("nothing ends any more", |seen| !seen.pods.values().any(leaving)).await;
+    let ours = |key: &str| key.contains("ostler");
     let marks = |seen: &Seen| -> Vec<_> {
         let of = |node: &k8s_openapi::api::core::v1::Node| {
-            (node.metadata.annotations.clone(), node.spec.clone().map(|spec| spec.taints))
+            let annotations = node.metadata.annotations.clone().unwrap_or_default();
+            let taints = node.spec.clone().and_then(|spec| spec.taints).unwrap_or_default();
+            let annotations: Vec<_> = annotations.into_iter().filter(|(key, _)| ours(key)).collect();
+            let taints: Vec<_> = taints.into_iter().filter(|taint| ours(&taint.key)).collect();
+            (annotations, taints)
         };
         seen.nodes.values().map(of).collect()
     };

@@ -273,6 +273,12 @@ pub(crate) fn node_is_ready(node: &Node) -> bool {
     conditions(all.map(|all| all.iter().map(|one| (one.type_.as_str(), one.status.as_str())).collect()))
 }
 
+/// Has Ostler marked it? Other controllers have marks of their own: a node may be told not to be ready for a while after
+/// it is, and has its pods.
+pub(crate) fn is_marked(node: &Node) -> bool {
+    taints(node).iter().any(|key| key.contains("ostler"))
+}
+
 /// Keys of the taints of a node.
 pub(crate) fn taints(node: &Node) -> Vec<&str> {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
