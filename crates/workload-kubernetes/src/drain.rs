@@ -218,7 +218,7 @@ impl Drains {
                 Err(why) => return Ok(Some(format!("pod {namespace}/{name} cannot be read: {why}"))),
             };
             let idle = matches!(cause, DrainCause::Idle { .. });
-            if idle && !pod.is_of_node() && !pod.terminating {
+            if idle && pod.is_movable() {
                 return Ok(Some(format!("pod {namespace}/{name} was placed on it")));
             }
             if let Some(hindrance) = pod.hindrance(&self.rules, at) {

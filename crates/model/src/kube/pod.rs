@@ -234,9 +234,14 @@ impl Pod {
         self.owner.as_ref().is_some_and(|owner| matches!(&*owner.kind, "DaemonSet" | "Node"))
     }
 
+    /// Does it stay until it is moved: it neither belongs to its node nor is leaving?
+    pub fn is_movable(&self) -> bool {
+        !self.is_of_node() && !self.terminating
+    }
+
     /// What keeps this pod where it is, `None` if it may be evicted.
     pub fn hindrance(&self, rules: &DrainRules, now: Timestamp) -> Option<Hindrance> {
-        if self.is_of_node() || self.terminating {
+        if !self.is_movable() {
             return None;
         }
         let kind = self.owner.as_ref().map(|owner| &*owner.kind);

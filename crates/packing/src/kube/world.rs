@@ -176,7 +176,7 @@ impl<'a> World<'a> {
         let node = self.ledger.add_node(&option.template);
         for &pod in &self.pods[n] {
             let pod = &self.problem.cluster.pods[pod as usize];
-            if !pod.is_of_node() && !pod.terminating {
+            if pod.is_movable() {
                 self.ledger.place(pod.spec, node);
             }
         }
@@ -268,10 +268,7 @@ impl<'a> World<'a> {
     /// Pods on a machine that neither belong to it nor are leaving.
     pub(super) fn foreign(&self, machine: usize) -> impl Iterator<Item = u32> + '_ {
         let cluster = self.problem.cluster;
-        self.pods[machine].iter().copied().filter(|&pod| {
-            let pod = &cluster.pods[pod as usize];
-            !pod.is_of_node() && !pod.terminating
-        })
+        self.pods[machine].iter().copied().filter(|&pod| cluster.pods[pod as usize].is_movable())
     }
 
     /// May pods of this spec be lost, and wait without bringing a node?

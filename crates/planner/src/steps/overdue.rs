@@ -36,8 +36,11 @@ fn help(draft: &mut Draft<'_>, serial: Serial, after: Millis, timeouts: &Timeout
             let id = draft.instances[&serial].id().clone();
             draft.note(Subject::Instance(id), Severity::Warning, Reason::KeptUnready { after });
         }
-        StateName::Allocated if after > timeouts.allocate && takes_pods(draft, serial).is_some() => {
-            stay_as_it_is(draft, serial, after);
+        StateName::Allocated
+            if after > timeouts.allocate
+                && let Some(node) = takes_pods(draft, serial) =>
+        {
+            stay_as_it_is(draft, serial, node, after);
         }
         // A node whose status we do not know is there, and may be at work.
         StateName::Allocated if after > timeouts.allocate && !has_odd_node(draft, serial) => {
@@ -66,13 +69,12 @@ fn takes_pods<'a>(draft: &Draft<'a>, serial: Serial) -> Option<&'a Node> {
     let (state, _) = draft.snapshot.seen()?;
     let node = state.nodes.iter().find(|node| node.cloud.as_ref() == Some(cloud))?;
     let mut pods = state.cluster.as_ref()?.pods.iter();
-    let works = |pod: &Pod| pod.node.as_ref() == Some(&node.id) && !pod.is_of_node() && !pod.terminating;
+    let works = |pod: &Pod| pod.node.as_ref() == Some(&node.id) && pod.is_movable();
     pods.any(works).then_some(node)
 }
 
 /// Whatever it lacks of what its pool promises, it is not ended under its pods: it is taken as it is, and its pool last.
-fn stay_as_it_is(draft: &mut Draft<'_>, serial: Serial, after: Millis) {
-    let Some(node) = takes_pods(draft, serial) else { return };
+fn stay_as_it_is(draft: &mut Draft<'_>, serial: Serial, node: &Node, after: Millis) {
     let (id, pool) = (draft.instances[&serial].id().clone(), draft.instances[&serial].pool().clone());
     if matches!(node.status, NodeStatus::Running | NodeStatus::Idle) {
         super::nodes::joined(draft, serial, node);

@@ -5,7 +5,7 @@ use crate::kube::problem::Keep;
 use crate::kube::world::World;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ostler_model::kube::{Budget, Hindrance, Pod, PodSpec};
+use ostler_model::kube::{Budget, Hindrance, PodSpec};
 
 /// What PodDisruptionBudgets say of the pods of each spec.
 pub(in crate::kube) struct Budgets(Vec<Option<Hindrance>>);
@@ -57,16 +57,11 @@ fn hindrances(facts: &Facts<'_, '_>, machine: usize) -> impl Iterator<Item = Kee
     facts.world.pods[machine].iter().filter_map(move |&pod| {
         let pod = &cluster.pods[pod as usize];
         let spec = cluster.specs.get(pod.spec as usize);
-        if let Some(what) = spec.and_then(|spec| spec.unjudged.as_ref()).filter(|_| moves(pod)) {
+        if let Some(what) = spec.and_then(|spec| spec.unjudged.as_ref()).filter(|_| pod.is_movable()) {
             return Some(Keep::CannotJudge { what: what.clone() });
         }
         let own = pod.hindrance(&problem.policy.drain, problem.now);
-        let by = own.or_else(|| facts.budgets.hindrance(pod.spec).filter(|_| moves(pod)))?;
+        let by = own.or_else(|| facts.budgets.hindrance(pod.spec).filter(|_| pod.is_movable()))?;
         Some(Keep::Blocked { pod: pod.name.clone(), by })
     })
-}
-
-/// Has to go elsewhere if its node goes.
-fn moves(pod: &Pod) -> bool {
-    !pod.is_of_node() && !pod.terminating
 }

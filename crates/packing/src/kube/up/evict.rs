@@ -39,8 +39,7 @@ pub(super) fn lower(world: &mut World<'_>, lots: &mut [Lot], levels: &mut Levels
 /// The lowest priority of a pod on a node, those that belong to their node left out.
 fn least_priority(world: &World<'_>) -> Option<i32> {
     let cluster = world.problem.cluster;
-    let placed =
-        cluster.pods.iter().filter(|pod| pod.node.is_some() && !pod.is_of_node() && !pod.terminating);
+    let placed = cluster.pods.iter().filter(|pod| pod.node.is_some() && pod.is_movable());
     placed.filter_map(|pod| cluster.specs.get(pod.spec as usize)).map(|spec| spec.priority).min()
 }
 
