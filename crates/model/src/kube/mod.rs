@@ -76,6 +76,14 @@ pub struct Budget {
     pub allowed: u32,
 }
 
+impl Budget {
+    /// Does it cover pods of this spec?
+    pub fn covers(&self, spec: &PodSpec) -> bool {
+        self.namespace == spec.namespace
+            && self.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
+    }
+}
+
 /// `count` places for pods of this kind are to be kept free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headroom {

@@ -7,7 +7,7 @@ use crate::kube::up::Grown;
 use crate::kube::world::{What, World};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use ostler_model::kube::{Budget, Hindrance, Pod, PodSpec};
+use ostler_model::kube::{Hindrance, Pod};
 
 /// What a machine cannot go for.
 pub(super) enum Stuck {
@@ -87,13 +87,9 @@ fn moving(world: &World<'_>, machine: usize) -> Vec<(u32, u32)> {
 /// May everything on the machine be evicted without waiting for one another?
 fn leaves_at_once(world: &World<'_>, machine: usize) -> bool {
     let cluster = world.problem.cluster;
-    let covers = |budget: &Budget, spec: &PodSpec| {
-        budget.namespace == spec.namespace
-            && budget.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
-    };
     cluster.budgets.iter().all(|budget| {
         let pods = world.movable(machine).map(|pod| cluster.pods[pod as usize].spec);
-        let covered = pods.filter_map(|spec| world.ledger.spec(spec)).filter(|spec| covers(budget, spec));
+        let covered = pods.filter_map(|spec| world.ledger.spec(spec)).filter(|spec| budget.covers(spec));
         covered.count() <= budget.allowed as usize
     })
 }

@@ -19,10 +19,7 @@ impl Budgets {
         }
         let verdict = |spec: &PodSpec| {
             let near = spaces.get(&*spec.namespace)?;
-            let covers = |budget: &&&Budget| {
-                budget.selector.as_ref().is_some_and(|selector| selector.matches(&spec.labels))
-            };
-            let mut covering = near.iter().filter(covers);
+            let mut covering = near.iter().filter(|budget| budget.covers(spec));
             let first = covering.next()?;
             match covering.next() {
                 Some(_) => Some(Hindrance::Budgets),
